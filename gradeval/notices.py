@@ -15,6 +15,7 @@ MAX_SUBJECTS = 5  # that the line of a notice lists
 ENOUGH_QUERIES = 25  # a comparison of fewer is noted
 NO_TITLE, NO_TEXT = "document of the queries has a title", "query has a text"  # the rules of NO_TITLES
 ENOUGH_TO_GATE = 50  # and so is a gate with fewer
+LEAST_CHANGE = 0.00005  # of a value by the order of ties: a smaller one is not seen in four decimals
 
 
 class Row(Record, eq=False):
@@ -100,8 +101,8 @@ class Kind(Enum):
         rules={"scores": "the scores are the ranks 1, 2, 3, …", "": "the rank column contradicts the scores"},
     )
     MISSING = Row(
-        "{subject}: {count:judged query is|judged queries are} not in the run, {by_rule}",
-        "{runs} lack judged queries, up to {count:,} ({subject}), {by_rule}",
+        "{subject}: {count:judged query is|judged queries are} not in the run{queries: (#)}, {by_rule}",
+        "{runs} lack judged queries, up to {count:,} ({subject}{queries:: #}), {by_rule}",
         rules={
             "both": "excluded",
             "trec_eval": "excluded; -c counts them as 0",
@@ -137,7 +138,6 @@ class Kind(Enum):
         "{subject}: {share} of the first {cutoff} documents are judged" + _NOT_JUDGED,
         "{runs} have few judged documents, down to {share} of the first {cutoff} documents ({subject})"
         + _NOT_JUDGED,
-        is_note=True,
     )
     TIES = Row()  # the sentence: _ties()
     FEW_DOCUMENTS = Row(
@@ -278,6 +278,13 @@ class Notice(Record):
             return 0.0
         return max(self.high - self.value, self.value - self.low)
 
+    @property
+    def concerns_means(self) -> bool:
+        """False for TIES that change values of queries, and the mean by less than is seen."""
+        is_small = self.kind is Kind.TIES and self.change < LEAST_CHANGE
+        is_number = self.value is not None and self.low is not None
+        return not (is_small and is_number and not self.undefined)
+
     def to_dict(self) -> dict[str, Any]:
         """The notice as in JSON, with its sentence; fields that have their default are left out."""
         values = fields_of(self).items()
@@ -382,7 +389,7 @@ def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
         "share": f"{100 * (notice.value or 0):.0f} %",
         "low_share": f"{100 * (notice.low or 0):.1f} %",
         "high_share": f"{100 * (notice.high or 0):.1f} %",
-        "queries": first_names(map(named, notice.queries), MAX_SUBJECTS),
+        "queries": _Words(first_names(map(named, notice.queries), MAX_SUBJECTS)),
         "runs": f"{len(subjects):,} of {runs:,} runs",
         "names": first_names(subjects, 3),
         "subjects": first_names(subjects, MAX_SUBJECTS),
@@ -399,7 +406,7 @@ def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
 def _ties(group: Sequence[Notice], runs: int, in_python: bool) -> str:
     notice, others = max(group, key=lambda notice: (notice.change, notice.undefined)), _others(group)
     by = "up to" if notice.at_most else "at least"
-    digits = 8 if 0 < notice.change < 0.00005 else 4
+    digits = 8 if 0 < notice.change < LEAST_CHANGE else 4
     change, low, high = (f"{number or 0:.{digits}f}" for number in (notice.change, notice.low, notice.high))
     defined = "becomes undefined" if notice.undefined else "is undefined in some orders"
     subjects = _subjects(group)

@@ -136,7 +136,7 @@ def test_each_kind_has_a_sentence() -> None:
                 assert line and not {"{", "}", "[", "|"} & set(rest), (kind, line)
                 assert not (in_python and ("--" in rest or " -" in rest)), (kind, line)
     notes = {kind for kind in Kind if Notice(kind, "", 1).informational}
-    of_runs = {Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE, Kind.COLLAPSED, Kind.WEIGHTED}
+    of_runs = {Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE, Kind.COLLAPSED, Kind.WEIGHTED}
     assert notes == {Kind.SUBTOPICS, Kind.JUDGED_UNKNOWN, *of_runs}
 
 
@@ -206,7 +206,7 @@ def test_what_is_not_warned_of() -> None:
     assert [str(one.message) for one in messages] == comparison.sentences(False)
     results, messages = caught(gradeval.Evaluator(QRELS, "AP").evaluate, TIED)
     assert messages == [] and len(results.notices) == 3
-    run = {"1": {"a": 3.0, "x": 2.0, "y": 1.0}}  # notes are printed
+    run = {"1": {"a": 3.0, "b": 2.0, "x": 1.0}}  # notes are printed
     results, messages = caught(gradeval.evaluate, {"1": {"a": 1, "b": 0}}, run, "AP@3 P@10")
     assert messages == [] and "note: " in str(results) and "warning: " not in str(results)
 

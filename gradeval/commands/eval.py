@@ -116,7 +116,7 @@ def eval_command(
 
     keeps, in_json = per_query and not is_streamed, job.format == "json"
     with job.running():
-        how = {"details": in_json, "hashes": in_json or job.signature}
+        how = {"details": in_json, "hashes": in_json or job.signature, "per_query": per_query}
         results = evaluate_all(judgments, opened, specs, chosen, on_run, keeps, **how)
     has_failed = job.strict and results.failed
     if has_failed or not job.passes([*results.notices, *excluded, *query_all], runs=len(results.runs)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -121,7 +122,7 @@ def trec_eval_command(
 
     from gradeval.evaluation.evaluator import complete, evaluate_all
     from gradeval.formats.lines import read_zscores
-    from gradeval.notices import Kind, Notice
+    from gradeval.notices import MAX_QUERIES, Kind, Notice
     from gradeval.registry.measures import parse_trec_eval
 
     process.imported()
@@ -139,8 +140,9 @@ def trec_eval_command(
     results = complete(evaluate_all(qrels, [(None, run)], specs, options, as_trec_eval=True))
     told = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.QRELS_AS_RUN)
     notices = [notice for notice in results.notices if notice.kind in told]
-    if missing := int((~results.runs[0].counted).sum()):
-        notices.append(Notice(Kind.MISSING, results.runs[0].path, missing, rule="trec_eval"))
+    if missing := [*compress(results.queries, ~results.runs[0].counted)]:
+        ids = tuple(missing[:MAX_QUERIES])
+        notices.append(Notice(Kind.MISSING, results.runs[0].path, len(missing), queries=ids, rule="trec_eval"))
     job.passes(notices, runs=1)
 
     results = results.by_id()
@@ -251,7 +253,7 @@ def ir_measures_command(
         if measure.spec.metric.text:
             raise MetricError(f"{measure.printed}: its values are strings", hint="use 'gradeval -m' instead")
     specs = list(dict.fromkeys([*(measure.spec for measure in chosen), *parse("num_ret")]))
-    results = complete(evaluate_all(qrels, [(None, run)], specs, Options()))
+    results = complete(evaluate_all(qrels, [(None, run)], specs, Options(), per_query=by_query))
     # an undefined value is counted as 0, or left out, as ir_measures does
     job.passes([notice for notice in results.notices if notice.kind in TOLD], runs=1)
     if output_format == "jsonl" and places != PLACES and not job.quiet:

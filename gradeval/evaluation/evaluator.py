@@ -132,16 +132,19 @@ class Evaluator:
         details: bool = True,
         hashes: bool = False,
         unlisted: Sequence[Spec] = (),
+        per_query: bool = False,
         as_trec_eval: bool = False,
         optional: Sequence[Spec] = (),
     ) -> None:
         """at_once: find notices with the values, so that nothing else is kept of a run. details: notices of
         several runs have what only that of a single run prints. hashes: take the SHA-256 of the files.
-        unlisted: metrics that the user does not see. as_trec_eval: read lines of runs as trec_eval does.
-        optional: metrics that a saved result may lack.
+        unlisted: metrics that the user does not see. per_query: the user asks for the values of queries, so
+        that notices of ties are about them too. as_trec_eval: read lines of runs as trec_eval does. optional:
+        metrics that a saved result may lack.
         """
         self._at_once, self._details, self._hashes = at_once, details, hashes
         self._unlisted, self._as_trec_eval = unlisted, as_trec_eval
+        self._per_query = per_query
         self._optional = [spec for spec in optional if spec not in specs]
         specs = [*specs, *self._optional]
         self._weights_path = options.query_weights if isinstance(options.query_weights, str) else ""
@@ -243,7 +246,8 @@ class Evaluator:
                 from gradeval.evaluation.saved import outcomes_of_saved
 
                 evaluation = self._nothing, self._qrels, self._options, self._chosen
-                return outcomes_of_saved(run, [*name_of.values()], *evaluation, self._empty, self._unlisted)
+                shown = self._unlisted, self._per_query
+                return outcomes_of_saved(run, [*name_of.values()], *evaluation, self._empty, *shown)
             several = load.open_runs(
                 label, run, self._judged, self._options, self._hashes, number, self._as_trec_eval
             )
@@ -283,7 +287,15 @@ class Evaluator:
             tag = reduced.tag or run.name or run.short_name or run.path
             judge = Judge(self._qrels, reduced, self._options, tag)
             run_outcome = outcome.outcome_of(
-                judge, name, run.path, run.ties, self._specs, jobs, self._chosen, self._unlisted
+                judge,
+                name,
+                run.path,
+                run.ties,
+                self._specs,
+                jobs=jobs,
+                chosen=self._chosen,
+                unlisted=self._unlisted,
+                per_query=self._per_query,
             )
             if at_once:
                 noticed = run_outcome.noticed(with_expected)

@@ -25,7 +25,7 @@ from gradeval.evaluation.score import (
     summarize_expected,
 )
 from gradeval.formats.sources import Source
-from gradeval.notices import MAX_QUERIES, Kind, Notice, many
+from gradeval.notices import LEAST_CHANGE, MAX_QUERIES, Kind, Notice, many
 from gradeval.options import LaterIds, Options
 from gradeval.records import Record
 from gradeval.registry.invariants import UNJUDGED_IGNORED
@@ -148,8 +148,11 @@ def outcome_of(
     jobs: int,
     chosen: Bools,
     unlisted: Sequence[Spec] = (),
+    per_query: bool = False,
 ) -> Outcome:
-    """run_rule: the order of ties of the run. unlisted: metrics that the user does not see."""
+    """run_rule: the order of ties of the run. unlisted: metrics that the user does not see. per_query: whether
+    the values of queries are what the user asks for, not the means alone.
+    """
     qrels, reduced, options = judge.qrels, judge.reduced, judge.options
     jobs = jobs if len(qrels.grade) > _FEW else 1
     of_run = judge.scored(specs, jobs)
@@ -175,7 +178,9 @@ def outcome_of(
         if options.ties is None:  # a user who names a rule has decided the order
             changes = ties or spread(judge, counted, specs, of_run, jobs, TRIALS)
             if changes.changes.any():
-                notices += tie_notices(qrels, specs, result, changes, next(with_expected))
+                notices += seen_tie_notices(
+                    qrels, specs, result, changes, per_query=per_query, with_expected=with_expected
+                )
         notices += undefined_notices(qrels, specs, of_run, counted)
         cutoff = first_ranks(specs, options)
         share = judged_share(qrels, reduced, counted, cutoff)
@@ -196,7 +201,7 @@ def outcome_of(
 
 
 FIRST_RANKS, MOST_FIRST_RANKS = 10, 20  # whose judged share is looked at: by default, and at most
-ENOUGH_JUDGED = 0.8
+ENOUGH_JUDGED, LEAST_JUDGED = 0.8, 0.4  # a smaller share is noted, or warned of
 
 
 def first_ranks(specs: Sequence[Spec], options: Options) -> int:
@@ -228,7 +233,10 @@ def judged_notices(
         for spec in specs
     )
     if 0 < share < ENOUGH_JUDGED and measure not in map(str, specs) and any(misled):
-        yield Notice(Kind.JUDGED_SHARE, "", 0, measure, value=share)
+        # where relevant documents alone are judged, as in MS MARCO, few are by design
+        is_by_design = bool(scale[0] > 0)
+        is_note = share >= LEAST_JUDGED or is_by_design
+        yield Notice(Kind.JUDGED_SHARE, "", 0, measure, value=share, informational=is_note)
 
 
 def qrels_notices_for(qrels: Qrels, specs: Sequence[Spec]) -> tuple[Notice, ...]:
@@ -273,23 +281,50 @@ def _about(kind: Kind, qrels: Qrels, queries: Bools, metric: str = "", **fields:
     return Notice(kind, "", int(queries.sum()), metric, ids, **fields)
 
 
-def tie_notices(
-    qrels: Qrels, specs: Sequence[Spec], result: RunResult, ties: Spread, with_expected: bool
-) -> Iterator[Notice]:
-    """Where the order of tied scores changes a value. with_expected: whether the expected mean is said too."""
-    expected = ties.expected() if with_expected else np.full(result.values.shape, np.nan)
-    how = result.counted, result.weights
-    means = [summarize(specs, values, *how) for values in (result.values, *ties.ends)]
-    means.append(summarize_expected(specs, expected, result.values, *how))
+def tie_notices(qrels: Qrels, specs: Sequence[Spec], result: RunResult, ties: Spread) -> list[Notice]:
+    """Where the order of tied scores changes a value, however little."""
+    of_orders = result.values, *ties.ends
+    means = [summarize(specs, values, result.counted, result.weights) for values in of_orders]
+    notices = []
     for m, (spec, *numbers) in enumerate(zip(specs, *means, strict=True)):
-        value, low, high, mean = (None if math.isnan(number) else float(number) for number in numbers)
+        value, low, high = map(_defined, numbers)
         changed = np.zeros(len(result.counted), bool)
         changed[ties.queries[ties.changes[m]]] = True
         # the range of a number is printed beside it, so only texts need a notice
         if changed.any() and (result.tie_range is None or low is None):
             undefined = 0 if spec.metric.text else int(ties.undefined[m].sum())
             notice = _about(Kind.TIES, qrels, changed, str(spec), rule=result.ties, undefined=undefined)
-            yield notice.replace(value=value, low=low, high=high, expected=mean, at_most=bool(ties.whole[m]))
+            notices.append(notice.replace(value=value, low=low, high=high, at_most=bool(ties.whole[m])))
+    return notices
+
+
+def _defined(number: float) -> float | None:
+    return None if math.isnan(number) else float(number)
+
+
+def seen_tie_notices(
+    qrels: Qrels,
+    specs: Sequence[Spec],
+    result: RunResult,
+    ties: Spread,
+    *,
+    per_query: bool,
+    with_expected: Iterator[bool],
+) -> list[Notice]:
+    """Where the order of tied scores changes a mean so that it is seen; with per_query also a query's value.
+    with_expected: yields whether the expected means are said too, where there is a notice.
+    """
+    low, high = ties.ends
+    change = np.fmax(high - result.values, result.values - low)
+    moved = [(of_queries >= LEAST_CHANGE).any() for of_queries in change]
+    by_query = {*compress(map(str, specs), moved)} if per_query else set()
+    notices = tie_notices(qrels, specs, result, ties)
+    notices = [notice for notice in notices if notice.concerns_means or notice.metric in by_query]
+    if not notices or not next(with_expected):
+        return notices
+    means = summarize_expected(specs, ties.expected(), result.values, result.counted, result.weights)
+    expected = dict(zip(map(str, specs), map(_defined, means), strict=True))
+    return [notice.replace(expected=expected[notice.metric]) for notice in notices]
 
 
 def query_notices(

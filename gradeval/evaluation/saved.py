@@ -285,6 +285,15 @@ def check_metrics(saved: SavedResult, specs: Sequence[Spec]) -> None:
         raise InputError(saved.path, what, hint="Choose other metrics, or evaluate the run again")
 
 
+def _still_holds(notice: Notice, metrics: Sequence[str], options: Options, per_query: bool) -> bool:
+    """Whether a saved notice of a run is about these metrics, and is not found from the values."""
+    if notice.kind is Kind.FEW_DOCUMENTS:
+        return notice.metric in metrics
+    if notice.kind is Kind.TIES:  # saved with -q, so that it may be about values of queries alone
+        return notice.metric in metrics and options.ties is None and (per_query or notice.concerns_means)
+    return notice.kind not in (*OF_QRELS, Kind.UNDEFINED, Kind.JUDGED_SHARE)
+
+
 def outcomes_of_saved(
     saved: SavedResult,
     names: Sequence[str],
@@ -294,9 +303,10 @@ def outcomes_of_saved(
     chosen: Bools,
     empty: Bools,
     unlisted: Sequence[Spec] = (),
+    per_query: bool = False,
 ) -> list[Outcome]:
     """The outcome of each run of a saved result, as if it were evaluated: NaN for metrics it lacks. results:
-    without runs. unlisted: metrics that the user does not see. Raises InputError for other queries.
+    without runs. unlisted, per_query: as of outcome_of(). Raises InputError for other queries.
     """
     is_known = [is_num_q(spec) or str(spec) in saved.metrics for spec in results.specs]
     specs = [*compress(results.specs, is_known)]
@@ -307,13 +317,8 @@ def outcomes_of_saved(
     def notices(run: SavedRun, result: RunResult) -> Iterator[Notice]:
         """Those that were saved about the run and these metrics, and those that the values show."""
         of_run = [notice for notice in saved.notices if notice.subject == run.name]
-        for notice in of_run:
-            if notice.kind in (Kind.TIES, Kind.FEW_DOCUMENTS):
-                is_wanted = notice.metric in map(str, specs)
-                if is_wanted and not (notice.kind is Kind.TIES and options.ties is not None):
-                    yield notice
-            elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED, Kind.JUDGED_SHARE):
-                yield notice
+        names = [*map(str, specs)]
+        yield from (notice for notice in of_run if _still_holds(notice, names, options, per_query))
         scored = Scored(result.values[is_known], {}, empty[is_known])
         yield from outcome.undefined_notices(qrels, specs, scored, result.counted)
         listed = [spec for spec in specs if spec not in unlisted]

@@ -313,7 +313,7 @@ def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tup
         changes = spread(judge, result.counted, job.specs, scored, 1, TRIALS)
         if changes.changes.any():
             tie_values = [*changes.ends, changes.expected()]
-            notices = outcomes.tie_notices(qrels, job.specs, result, changes, False)
+            notices = outcomes.tie_notices(qrels, job.specs, result, changes)
             noticed = noticed.replace(notices=(*noticed.notices, *notices))
     values = [
         Statistics.of(summands(job.specs, array[:, result.counted])) for array in (result.values, *tie_values)
@@ -504,6 +504,7 @@ def _merged_run(
             numbers = [None if math.isnan(array[m]) else float(array[m]) for array in (means, *tie_means)]
             range_of_means = zip(("value", "low", "high", "expected"), numbers, strict=True)
             notices[k] = notice.replace(**dict(range_of_means))
+    notices = [notice for notice in notices if notice.concerns_means]
     share = math.fsum(part.noticed.judged_share * part.depths[1].sum() for part in parts) / in_run
     cutoff = outcomes.first_ranks(specs, options)
     notices += outcomes.judged_notices(share, cutoff, specs, job.scale, options)
@@ -513,7 +514,9 @@ def _merged_run(
 
 
 def _merged_notices(of_buckets: Sequence[Sequence[Notice]], specs: Sequence[Spec]) -> list[Notice]:
-    """One for those of each kind, subject and metric, with counts added up, in the order of an evaluation."""
+    """One for those of each kind, subject and metric, with counts added up and the first queries by id, in the
+    order of an evaluation.
+    """
     alike: dict[tuple[str, ...], list[Notice]] = {}
     for notice in chain.from_iterable(of_buckets):
         alike.setdefault((notice.kind.value, notice.subject, notice.metric), []).append(notice)
@@ -522,7 +525,7 @@ def _merged_notices(of_buckets: Sequence[Sequence[Notice]], specs: Sequence[Spec
             count=sum(notice.count for notice in group),
             total=sum(notice.total for notice in group),
             undefined=sum(notice.undefined for notice in group),
-            queries=tuple(query for notice in group for query in notice.queries)[:MAX_QUERIES],
+            queries=tuple(sorted(query for notice in group for query in notice.queries)[:MAX_QUERIES]),
         )
         for group in alike.values()
         if group[0].kind not in (*_OF_SHARES, *(() if len(group) == len(of_buckets) else _IN_ALL))

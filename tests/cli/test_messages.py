@@ -1,6 +1,7 @@
 """What is said on stderr besides errors: a line for each thing that is so, and the progress bar."""
 
 import os
+import shlex
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
@@ -20,7 +21,7 @@ from .command import QRELS, RUN, Stream, fails, gradeval
 pytestmark = pytest.mark.usefixtures("folder")
 
 STRICT = "gradeval: warnings are treated as errors (--strict)"
-MISSING = "warning: r: 1 judged query is not in the run, counted as 0 [missing]"
+MISSING = "warning: r: 1 judged query is not in the run ('q3'), counted as 0 [missing]"
 UNJUDGED = "warning: r: 1 unjudged query of the run, ignored [unjudged]"
 TIED = (
     "warning: r: ties in 1 query could change nDCG by up to 0.0097 (0.3358 to 0.3455; expected 0.3406) [ties]"
@@ -36,7 +37,8 @@ def said(*args: object, qrels: str = QRELS, ranking: str = RUN) -> list[str]:
 
 
 def test_what_is_said_of_odd_input() -> None:
-    assert said(qrels="q 0 a 1\nq 0 b 0\n", ranking="q Q0 a 1 2 t\nq Q0 x 1 1 t\nq Q0 y 1 1 t\n") == []
+    ranking = "q Q0 a 1 3 t\nq Q0 b 1 2 t\nq Q0 x 1 1 t\nq Q0 y 1 1 t\n"
+    assert said(qrels="q 0 a 1\nq 0 b 0\n", ranking=ranking) == []
     # each line
     assert said() == [MISSING, UNJUDGED, TIED]
     # errors and warnings of a path with a line end
@@ -44,7 +46,7 @@ def test_what_is_said_of_odd_input() -> None:
     wrong = [rf"a\nb:{n}: the score '{score}' is not a number" for n, score in ((1, "x"), (2, "y"))]
     assert fails("q", "a\nb").splitlines() == wrong
     Path("a\nb").write_text("q1 Q0 a 1 1 t\n")
-    lacks = r"warning: a\nb: 2 judged queries are not in the run, counted as 0 [missing]"
+    lacks = r"warning: a\nb: 2 judged queries are not in the run ('q2', 'q3'), counted as 0 [missing]"
     assert gradeval("q", "a\nb", "-m", "AP").lines == [lacks]
 
 
@@ -182,3 +184,48 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         assert bar._bar is not None
         assert bar._bar.tasks[0].completed == 1
     assert b"computing" in shown
+
+
+def deep_tie(rank: int) -> None:
+    """q, r and other: of ten queries, one where a relevant document and an unjudged one are tied at the rank.
+    Its AP changes by 1 / (rank · (rank + 1)).
+    """
+    lines = [f"q{n} Q0 {name} 1 {score} t\n" for n in range(10) for name, score in (("a", 999), ("x", 1))]
+    lines += [f"q0 Q0 d{d} 1 {500 - d} t\n" for d in range(rank - 2)] + ["q0 Q0 b 1 1 t\n"]
+    Path("r").write_text("".join(lines))
+    Path("other").write_text("".join(lines[:-1]))
+    Path("q").write_text("q0 0 b 1\n" + "".join(f"q{n} 0 a 1\n" for n in range(10)))
+
+
+@each("line, is_of_queries", [
+    ("q r -m AP", False),
+    ("q r -m AP -f json", False),
+    ("q r -m AP -q", True),
+    ("q r -m AP -f json -q -o saved", True),
+    ("q saved -m AP", False),
+    ("q saved -m AP -q", True),
+    ("compare q other r -m AP", False),
+    ("compare q other r -m AP -q", True),
+    ("compare q other saved -m AP", False),
+    ("gate q r --require 'AP > 0'", False),
+    ("gate q r --baseline other --max-query-drop 'AP 0.5'", True),
+    ("gate q r --baseline other --max-query-drop 'RR 0.5' --require 'AP > 0'", False),
+    ("ir_measures q r AP", False),
+    ("ir_measures q r -q AP", True),
+])  # fmt: skip
+def test_ties_that_change_too_little(line: str, is_of_queries: bool) -> None:
+    """For the means, or where the values of queries are asked for, for these, .00005 counts."""
+    deep_tie(50)
+    if "saved" in line:
+        gradeval("q", "r", "-m", "AP", "-q", "-f", "json", "-o", "saved")
+    is_strict = [] if line.startswith("ir_") else ["--strict", "--allow", "few_queries,depth,no_p"]
+    done = gradeval(*shlex.split(line), *is_strict)
+    assert ("[ties]" in done.err) == is_of_queries, done.err
+    assert done.code == 2 * (is_of_queries and bool(is_strict))
+
+
+def test_ties_that_change_no_value_so_that_it_is_seen() -> None:
+    deep_tie(200)
+    assert "[ties]" not in gradeval("q", "r", "-m", "AP", "-q").err
+    said = "r: ties in 1 query could change nDCG by up to 0.00000749 (0.96932112 to 0.96932861; expected "
+    assert f"warning: {said}0.96932487) [ties]" in gradeval("q", "r", "-m", "AP nDCG", "-q").lines

@@ -11,7 +11,7 @@ from gradeval.registry.measures import parse_trec_eval
 from .command import gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
-LACKING = "warning: r: 1 judged query is not in the run, excluded; -c counts them as 0 [missing]\n"
+LACKING = "warning: r: 1 judged query is not in the run ('q3'), excluded; -c counts them as 0 [missing]\n"
 
 
 def lines(*args: object, stdin: Path | str | None = None) -> list[str]:

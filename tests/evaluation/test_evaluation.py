@@ -124,13 +124,13 @@ def test_notices():
     qrels = {str(q): {"a": 1, "b": 0, "z": 1} for q in range(1500)}
     run = {str(q): {"a": 1.0, "b": 1.0} for q in range(2, 1300)} | {"x": {"a": 1}, "y": {"a": 1}}
     assert evaluate(qrels, run, "AP").warnings == (
-        "run1: 202 judged queries are not in the run, counted as 0",
+        "run1: 202 judged queries are not in the run ('0', '1', '1300', '1301', '1302', …), counted as 0",
         "run1: 2 unjudged queries of the run, ignored",
         "run1: ties in 1,298 queries could change AP by up to 0.2163 (0.2163 to 0.4327; expected 0.3245)",
     )
     some = evaluate(qrels, {"mine": run}, "AP", queries="both", query_ids=["1", "2"], ties="best")
     assert some.warnings == (
-        "mine: 1 judged query is not in the run, excluded",
+        "mine: 1 judged query is not in the run ('1'), excluded",
         "mine: 2 unjudged queries of the run, ignored",
     )
     same = [("1", "a", 1), ("1", "a", 1)]

@@ -65,10 +65,23 @@ def test_judged_share(metrics: str, options: dict[str, Any], cutoff: int, share:
         notices = found(qrels, HALF_JUDGED, metrics, **options)[Kind.JUDGED_SHARE]
         assert [(one.metric, one.value) for one in notices] == ([(f"Judged@{cutoff}", share)] if share else [])
     if share == 0.375 and cutoff == 10:
-        assert notices[0].informational and str(notices[0]) == (
+        assert not notices[0].informational and str(notices[0]) == (
             "run1: 38 % of the first 10 documents are judged; the others count as not relevant (see Judged@10, "
             "judged_only=True and bpref)"
         )
+
+
+@each_row((4, True), (3, False), (2, False))
+def test_a_small_judged_share_is_a_warning(count: int, is_note: bool) -> None:
+    """Below 40 %; not where relevant documents alone are judged, whatever the threshold is."""
+    others = [f"x{n}" for n in range(10 - count)]
+    run = {"1": ranking(*(f"d{n}" for n in range(count)), *others)}
+    for lowest in (0, 1):
+        qrels = {"1": {f"d{n}": 2 for n in range(count)} | {"z": lowest}}
+        [notice] = found(qrels, run, rel=2)[Kind.JUDGED_SHARE]
+        assert (notice.value, notice.informational) == (count / 10, is_note or lowest > 0)
+    [notice] = found(qrels, run, rel=2, zero_grade=1)[Kind.JUDGED_SHARE]
+    assert notice.informational == is_note
 
 
 GRADED: Data = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1, "d": 0}}
@@ -193,7 +206,7 @@ def test_no_relevant() -> None:
     run: Data = {"1": ranking("b", "a", "c")}
     for rule, fate in ((None, "counted as 0"), ("1", "evaluated with an empty ranking")):
         kinds = found(SOME_QRELS, run, "AP", no_relevant=rule)
-        assert str(kinds[Kind.MISSING][0]) == f"run1: 1 judged query is not in the run, {fate}"
+        assert str(kinds[Kind.MISSING][0]) == f"run1: 1 judged query is not in the run ('2'), {fate}"
     assert Kind.NO_RELEVANT in kinds
     for runs, expected in ((run, False), ([run, SOME_RUN], True), ([SOME_RUN, run], True)):
         kinds = found(SOME_QRELS, runs, "AP", no_relevant="1", queries="both")
@@ -210,7 +223,7 @@ def test_many_runs() -> None:
     }
     results = evaluate(qrels, runs, "nDCG AP rankDCG")
     assert results.warnings == (
-        "2 of 3 runs lack judged queries, up to 2 (none), counted as 0",
+        "2 of 3 runs lack judged queries, up to 2 (none: '2', '3'), counted as 0",
         "2 of 3 runs have unjudged queries, up to 2 (tied), ignored",
         "none: no document of the run is judged; check the document ids",
         "3 of 3 runs: rankDCG is undefined for up to 2 queries (none), excluded from its mean",

@@ -17,6 +17,7 @@ from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.score import has_expected, rises, score
 from gradeval.notices import Kind, Notice, lines
+from gradeval.options import Options
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
 from gradeval.tables.judgments import Judgments
@@ -46,10 +47,13 @@ def orders(ranking: Ranking) -> Iterator[dict[str, float]]:
 
 
 def evaluated(cases: Sequence[Case], names: Sequence[str], **options: object) -> Results:
-    """Whose notices are only found where they are looked at. The queries are the cases by number."""
+    """Whose notices, also of single queries, are only found where they are looked at. The queries are the cases
+    by number.
+    """
     qrels = {str(number): grades for number, (grades, _) in enumerate(cases)}
     run = {str(number): dict(ranking) for number, (_, ranking) in enumerate(cases)}
-    return gradeval.Evaluator(qrels, names, jobs=1, **options).evaluate({"run": run})
+    how = {"at_once": False, "per_query": True}
+    return gradeval.Evaluator.of(qrels, parse(names), Options(jobs=1, **options), **how).evaluate({"run": run})
 
 
 def tried(cases: Sequence[Case], names: Sequence[str], **options: object) -> dict[str, list[np.ndarray]]:

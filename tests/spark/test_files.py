@@ -229,7 +229,7 @@ def test_strict() -> None:
     Path("short.txt").write_text("".join(RUN.splitlines(keepends=True)[:1]))
     done = gradeval("spark", "q.txt", "short.txt", "--strict", "-o", "values.parquet")
     assert (done.code, done.out) == (2, "")
-    assert "warning: short: 1 judged query is not in the run, counted as 0 [missing]" in done.lines
+    assert "warning: short: 1 judged query is not in the run ('q2'), counted as 0 [missing]" in done.lines
     assert done.lines[-1] == "gradeval: values.parquet was not written"
     assert not Path("values.parquet").exists()
 

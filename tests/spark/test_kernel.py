@@ -39,10 +39,13 @@ CASES: list[tuple[int, dict[str, Any]]] = [
 
 
 def told(results: gradeval.Results) -> list[Any]:
-    """The sentences; of an order that is 'at least' a range, others can be tried in a bucket."""
+    """The sentences; of an order that is 'at least' a range, others can be tried in a bucket. The first queries
+    of a bucket are the first by id.
+    """
+    notices = [one.replace(queries=tuple(sorted(one.queries))) for one in results.notices]
     return [
         (one.kind, one.metric, one.subject) if one.kind is Kind.TIES and not one.at_most else str(one)
-        for one in results.notices
+        for one in notices
     ]
 
 
@@ -303,3 +306,16 @@ def test_moments_empty_tables_and_how_many_buckets() -> None:
     assert nothing.size.tolist() == [0, 0]
     assert np.isnan([nothing.mean, nothing.sd, single.sd]).all()
     assert Statistics.joined([nothing, single, nothing]).total.tolist() == [1, 2]
+
+
+def test_ties_that_change_too_little() -> None:
+    """The mean of all buckets decides: AP changes by .0004 in one query of two, and of eleven."""
+    grades = {"a": 1.0, "b": 1.0}
+    tied = {"a": 99.0, **{f"d{d}": 90.0 - d for d in range(48)}, "b": 43.0}
+    for count, is_said in ((1, True), (10, False)):
+        others = {f"q{n}": {"a": 1.0} for n in range(count)}
+        qrels, runs = {"q": grades, **others}, {"r": {"q": tied, **{query: {"a": 2.0} for query in others}}}
+        job = job_of(qrels, runs, ["AP"])
+        results, expected = merged(evaluated(qrels, runs, job, 5)[0], job), gradeval.evaluate(qrels, runs, "AP")
+        assert [one.kind for one in expected.notices if one.kind is Kind.TIES] == [Kind.TIES] * is_said
+        assert told(results) == told(expected)

@@ -127,7 +127,9 @@ def compare_command(
 
             how, evaluation = split_options(options)
             paths, hashes = runs or [(None, files[0])], job.format == "json" or job.signature
-            results, specs = evaluate_to_compare(files[0], paths, metrics or None, evaluation, hashes=hashes)
+            results, specs = evaluate_to_compare(
+                files[0], paths, metrics or None, evaluation, hashes=hashes, per_query=per_query
+            )
             if job.report_failed(results.failed):
                 return 2
             comparison = compare_results(results, specs, how)

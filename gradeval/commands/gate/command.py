@@ -194,7 +194,8 @@ def gate_command(
         with job.running():
             results = gate.evaluate_to_gate(judgments, runs, settings.checks, chosen, hashes=hashes)
         if force and updated:
-            if job.report_failed(results.failed) or not job.passes(results.notices, runs=len(results.runs)):
+            notices = gate.that_matter(results.notices, settings.checks)
+            if job.report_failed(results.failed) or not job.passes(notices, runs=len(results.runs)):
                 return 2
             gate.check_baseline(results, updated.path, settings.min_coverage)
             return _write_baseline(results, updated)

@@ -254,7 +254,8 @@ def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: O
         optional.append(comparison.judged_spec(compared, runs))
     if isinstance(run := runs[RUN][1], SavedResult):
         check_metrics(run, specs)
-    results = evaluate_all(qrels, runs, compared, options, optional=list(dict.fromkeys(optional)), **how)
+    optional = list(dict.fromkeys(optional))
+    results = evaluate_all(qrels, runs, compared, options, optional=optional, per_query=True, **how)
     if not results.failed and len(results.runs) != len(runs):
         path, count = Counter(result.path for result in results.runs).most_common(1)[0]
         raise InputError(path, f"it has {count} runs, and a gate judges one. Save the results of one run")
@@ -289,6 +290,7 @@ def judge(
     names = {"", *(str(check.spec) for check in checks)}
     of_judged = (Kind.JUDGED_SHARE, Kind.JUDGED_DIFFERS)  # which name Judged@k, whether it is checked or not
     notices = [notice for notice in results.notices if notice.metric in names or notice.kind in of_judged]
+    notices = that_matter(notices, checks)
     fewest = min((outcome.n for outcome in outcomes if outcome.n), default=ENOUGH_TO_GATE)
     if fewest < ENOUGH_TO_GATE:
         notices.append(Notice(Kind.FEW_QUERIES, "", fewest, rule="gate"))
@@ -296,6 +298,12 @@ def judge(
         notices += of_runs.notices([run.name for run in results.runs])
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
     return GateReport(tuple(outcomes), coverage_of_runs(results), percent, tuple(notices), inputs=inputs)
+
+
+def that_matter(notices: Iterable[Notice], checks: Iterable[Check]) -> list[Notice]:
+    """Without those of ties that change values of queries alone, where no check compares these."""
+    by_query = {check.metric for check in checks if check.kind == MAX_QUERY_DROP}
+    return [notice for notice in notices if notice.concerns_means or notice.metric in by_query]
 
 
 def _undefined(outcome: CheckOutcome, results: Results, percent: float) -> str:

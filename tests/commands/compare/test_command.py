@@ -109,7 +109,8 @@ def test_saved_results() -> None:
     assert gradeval(*args).out.splitlines()[1].split("\t")[4] == "30"
     done = gradeval(*args, "--queries", "both")
     assert done.lines == [
-        "warning: half: 15 judged queries are not in the run, excluded [missing]",
+        "warning: half: 15 judged queries are not in the run ('q15', 'q16', 'q17', 'q18', 'q19', …), excluded "
+        "[missing]",
         "warning: only 15 queries; with fewer than 25, only large differences are found and "
         "intervals are rough [few_queries]",
         "warning: no p-value for 1 comparison (all differences are equal) [no_p]",

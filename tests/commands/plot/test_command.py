@@ -53,7 +53,7 @@ def test_the_picture_is_the_default(call, monkeypatch):
 
 def test_warnings(monkeypatch, tmp_path):
     call = ("curve", "q", "r", "--at", "1,2")
-    assert "warning: r: 1 judged query is not in the run, counted as 0" in plot(*call).err
+    assert "warning: r: 1 judged query is not in the run ('q3'), counted as 0" in plot(*call).err
     assert plot(*call, "--quiet").err == ""
     strict = plot(*call, "--strict")
     assert (strict.code, strict.out) == (2, "")

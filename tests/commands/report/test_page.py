@@ -114,7 +114,7 @@ def test_the_tables_have_everything_without_a_script(report: Report, page: Page,
     assert "nDCG@10 AP muAP rankDCG F@10" in page.texts["dd"]
     signature = next(text for text in page.texts["dd"] if "|" in text)
     assert signature.startswith("nDCG@10|gain:linear|rel:>0|ties:trec|")
-    assert "dense: 2 judged queries are not in the run, counted as 0" in page.texts["li"]
+    assert "dense: 2 judged queries are not in the run ('408', '429'), counted as 0" in page.texts["li"]
 
 
 def test_the_policy_allows_this_script_and_style_only(html: str, page: Page) -> None:
