@@ -283,7 +283,7 @@ def test_names_are_those_of_the_code() -> None:
 
 def test_the_metric_that_is_added() -> None:
     """It passes its own test and those that find it by themselves."""
-    function, test = blocks("python")
+    function, test, with_details = blocks("python")
     names: dict[str, Any] = {"__name__": "readme"}
     with own_metrics_only():
         exec(function, names)
@@ -297,6 +297,11 @@ def test_the_metric_that_is_added() -> None:
             [tried] = [one for one in test_invariants.TRIALS if one.about == invariant.about]
             with mock.patch.dict(test_invariants.CLAIMS, {tried: [metric]}):
                 test_invariants.test_holds.__wrapped__(tried)  # type: ignore[attr-defined]
+        exec(with_details, names)
+        [explained] = package.explain({"q": {"a": 1, "b": 4}}, {"q": {"a": 2, "b": 1}}, "ShareDCG", "q")
+        assert [(term.scaled, term.gain) for term in explained.terms or ()] == [(0.25, 0.0625), (1, 1)]
+        assert " grade/m " in explained.render()
+        test_metric.test_page.__wrapped__(REGISTRY["ShareDCG"])  # type: ignore[attr-defined]
         assert page("grr").startswith("GRR\n\nGraded reciprocal rank.\n\nUse when the user wants one result")
 
 

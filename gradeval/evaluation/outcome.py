@@ -241,13 +241,13 @@ def judged_notices(
 
 def qrels_notices_for(qrels: Qrels, specs: Sequence[Spec]) -> tuple[Notice, ...]:
     """The notices of the qrels: of subtopics, only where a metric does not use them."""
-    if any(_is_graded(spec.metric) and not spec.metric.is_of_subtopics for spec in specs):
+    if any(_is_graded(spec.metric) and not spec.metric.of_subtopics for spec in specs):
         return qrels.notices
     return tuple(notice for notice in qrels.notices if notice.kind is not Kind.SUBTOPICS)
 
 
 def no_subtopics_notices(qrels: Qrels, specs: Sequence[Spec]) -> list[Notice]:
-    lacking = [str(spec) for spec in specs if spec.metric.is_of_subtopics and qrels.subtopics is None]
+    lacking = [str(spec) for spec in specs if spec.metric.of_subtopics and qrels.subtopics is None]
     return [Notice(Kind.NO_SUBTOPICS, qrels.path, len(qrels.queries), metric) for metric in lacking]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.segments import Segments, natural_log
+from gradeval.arrays.segments import Segments, distinct, natural_log
 from gradeval.metrics._kernels import SCALE_FREE_HITS, graded
 from gradeval.registry.invariants import (
     BINARY_IS_AP,
@@ -22,7 +22,7 @@ from gradeval.registry.invariants import (
 from gradeval.registry.metric import Kind, metric
 from gradeval.registry.params import AtK, Gain, Rel, choice, positive
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.terms import Terms
+from gradeval.tables.terms import Details, Level, Terms
 from gradeval.tables.tied import TieGroups, hit_precisions, precision_sums
 
 _DIVISOR = "the divisor: R, or the number of relevant documents that fit, min(R, k)"
@@ -115,7 +115,28 @@ def mu_average_precision(judgments: Judgments) -> Terms:
         within = groups.within.sum(_credit(groups.within, level, weights))
         return precision_sums(groups, whole - within, singles, within - singles)
 
-    return Terms(retrieved, rows, credit / judgments.rank[rows], relevant, expected_total=expected_total)
+    return Terms(
+        retrieved,
+        rows,
+        credit / judgments.rank[rows],
+        relevant,
+        expected_total=expected_total,
+        details=lambda: Details(levels=_levels(judgments)),
+    )
+
+
+def _levels(judgments: Judgments) -> list[Level]:
+    """The thresholds of a table of one query, the lowest first."""
+    grades = distinct(judgments.grade[judgments.grade > 0]).tolist()
+    return [
+        Level(
+            grade,
+            int(np.count_nonzero(judgments.grade >= grade)),
+            float(average_precision(judgments, rel=grade).values()[0]),
+            (grade - before) / grades[-1],
+        )
+        for before, grade in zip([0.0, *grades], grades, strict=False)
+    ]
 
 
 def _credit(within: Segments, level: Ints, weight: Floats) -> Floats:

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gradeval.arrays.segments import Segments
+from gradeval.arrays.segments import Segments, ratio
 from gradeval.metrics._kernels import Gain, dcg, exp2_gain, graded, highest_grade, normalized_dcg
 from gradeval.metrics._kernels import discount as divisor
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import AtK, Top, Worth, choice, mapped, positive
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.terms import DiscountedTerms, Terms
+from gradeval.tables.terms import Details, DiscountedTerms, Terms
 
 _DIVISORS = "log2(i + 1) (log2), max(1, log2(i)) (letor), i (zipf), or 1 (none)"
 _IDEAL = (
@@ -157,4 +157,9 @@ def ndcng(judgments: Judgments, *, cutoff: AtK = None) -> Terms:
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, eq. 5.
     """
     gain = Gain("NDCNG", lambda grade, query: exp2_gain(grade / judgments.highest[query]))
-    return normalized_dcg(judgments, gain, cutoff)
+
+    def details() -> Details:
+        shares = ratio(np.maximum(judgments.grade, 0.0), judgments.highest[judgments.query])
+        return Details(symbol="grade/m", scaled=shares)
+
+    return normalized_dcg(judgments, gain, cutoff).replace(details=details)

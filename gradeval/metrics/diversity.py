@@ -25,7 +25,11 @@ Beta = Annotated[float, fraction("the probability that the user continues to the
 _OF = "the subtopics to cover: those with a relevant document, or all in the qrels"
 Of = Annotated[str, choice(_OF, ("relevant", "all"))]
 Weight = Callable[[Floats], Floats]
-_OF_SUBTOPICS: dict[str, Any] = {"invariants": [SCALE_FREE_HITS], "needs_relevant": True}
+_OF_SUBTOPICS: dict[str, Any] = {
+    "invariants": [SCALE_FREE_HITS],
+    "needs_relevant": True,
+    "of_subtopics": True,
+}
 _NORMALIZED = _OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE, SCALE_FREE_HITS]}
 
 

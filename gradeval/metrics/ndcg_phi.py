@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FR
 from gradeval.registry.metric import metric
 from gradeval.registry.params import AtK, Pairs, Param, choice, pairs
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.terms import Terms
+from gradeval.tables.terms import Details, RelevanceFunction, Terms
 
 ROUNDING = 1e-12  # of the range of grades: a grade this close to the fence is not beyond it
 NAMES = ("lowest", "median", "whisker", "highest")
@@ -39,9 +39,10 @@ _CONTROL = Param("control points of φ, the same for every query", _parse_points
 Points = Annotated[Pairs | None, _CONTROL.replace(without="computed from each query's grades")]
 
 
-def fitted_phi(judgments: Judgments, variant: str) -> Callable[[Floats, Ints], Floats]:
-    """φ as each query's grades make it: (grade, query) of some rows, grades not below 0 -> φ."""
-    x, y, kind = control_points(judgments, variant)
+def fitted_phi(judgments: Judgments, variant: str) -> RelevanceFunction:
+    """φ as each query's grades make it."""
+    x, y, kind = _control_points(judgments, variant)
+    has_gain = judgments.highest > 0
 
     def phi(grade: Floats, query: Ints) -> Floats:
         median, highest = x[query, 1], x[query, 3]
@@ -55,17 +56,15 @@ def fitted_phi(judgments: Judgments, variant: str) -> Callable[[Floats, Ints], F
                 value[rows] = monotone_curve(x[points], y[points], curve, grade[rows])
         return value
 
-    return phi
+    def points(q: int) -> tuple[tuple[str, float, float], ...]:
+        """The highest alone where there is no curve."""
+        columns = _POINTS[kind[q]] if kind[q] >= 0 else [3]
+        return tuple((NAMES[c], float(x[q, c]), float(y[q, c])) for c in columns if has_gain[q])
+
+    return RelevanceFunction(phi, points, whisker=x[:, 2])
 
 
-def named_points(judgments: Judgments, variant: str) -> list[dict[str, tuple[float, float]]]:
-    """name -> (grade, φ) of the control points of each query; the highest alone where there is no curve."""
-    x, y, kind = (column.tolist() for column in control_points(judgments, variant))
-    columns_of = (_POINTS[number] if number >= 0 else [3] for number in kind)
-    return [{NAMES[c]: (x[q][c], y[q][c]) for c in columns} for q, columns in enumerate(columns_of)]
-
-
-def control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats, Ints]:
+def _control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats, Ints]:
     """x and φ of the four control points, (Q, 4), and the kind of each query, (Q,). A query whose median is its
     highest grade, or that has no grades, has no curve: its kind is -1.
     """
@@ -97,10 +96,15 @@ def control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats, 
     return x, y, kind
 
 
-def phi_through(points: Pairs, grade: Floats) -> Floats:
-    """φ, through the given control points, of each grade."""
+def _given_phi(points: Pairs) -> RelevanceFunction:
+    """φ through these points, for every query."""
     x, y = (np.array([column]) for column in zip(*points, strict=True))
-    return np.where(grade >= 0, monotone_curve(x, y, np.zeros(len(grade), np.int64), grade), 0.0)
+    named = tuple(("given", grade, phi) for grade, phi in points)
+
+    def phi(grade: Floats, query: Ints) -> Floats:
+        return np.where(grade >= 0, monotone_curve(x, y, np.zeros(len(grade), np.int64), grade), 0.0)
+
+    return RelevanceFunction(phi, lambda q: named)
 
 
 def _check_points(params: Mapping[str, Any]) -> None:
@@ -137,10 +141,18 @@ def ndcg_phi(
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, section 3.
     """
     if points is not None:
-        table = judgments.once(
-            ("points", points), lambda: judgments.replace(grade=phi_through(points, judgments.grade))
+        phi = _given_phi(points)
+        mapped = judgments.once(
+            ("points", points),
+            lambda: judgments.replace(grade=phi.of(judgments.grade, judgments.query)),
         )
-        return normalized_dcg(table, EXP2, cutoff)
-    phi = judgments.once(("phi", variant), lambda: fitted_phi(judgments, variant))
-    gain = Gain(("phi", variant), lambda grade, query: exp2_gain(phi(grade, query)))
-    return normalized_dcg(judgments, gain, cutoff)
+        terms = normalized_dcg(mapped, EXP2, cutoff)
+    else:
+        phi = judgments.once(("phi", variant), lambda: fitted_phi(judgments, variant))
+        gain = Gain(("phi", variant), lambda grade, query: exp2_gain(phi.of(grade, query)))
+        terms = normalized_dcg(judgments, gain, cutoff)
+
+    def details() -> Details:
+        return Details(symbol="φ", scaled=phi.of(judgments.grade, judgments.query), phi=phi)
+
+    return terms.replace(details=details)

@@ -14,7 +14,7 @@ from gradeval.registry.invariants import (
 )
 from gradeval.registry.metric import metric
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.terms import DiscountedTerms, Terms
+from gradeval.tables.terms import Details, DiscountedTerms, LevelGroup, Terms
 
 
 @metric(
@@ -47,8 +47,18 @@ def rank_dcg(judgments: Judgments) -> Terms:
     rank = (within.place + 1).astype(np.float64)
     best = DiscountedTerms.of(within, np.arange(len(rank)), rank, ideal, discount)
     worst = within.sum(reverse / discount)
+
+    def details() -> Details:
+        levels = zip(judgments.ideal_levels.offsets, judgments.ideal_levels.offsets[1:], strict=False)
+        groups = [
+            LevelGroup(int(ideal[a]), float(judgments.ideal[a]), int(a) + 1, int(b), float(discount[a]))
+            for a, b in levels
+        ]
+        return Details(groups=groups)
+
     return DiscountedTerms.of(within, rows, rank, ranked, discount).replace(
         normalizer=np.where(distinct > 1, best.total - worst, np.nan),
         base=worst,
         ideal=lambda: with_rows(best, within, judgments.grade),
+        details=details,
     )

@@ -49,7 +49,8 @@ class Metric(Record, eq=False):
     that its page shows; by default, its name with the required parameters. order_free: whether the order of
     tied scores does not change its values. expected: Judgments.tied, and parameters -> the mean of the values
     over all orders of tied scores, (Q,), NaN as in the values; for a metric without Terms. True: the function
-    itself computes that. family: the heading it is listed under, by default that of its module.
+    itself computes that. of_subtopics: whether it is computed from the judgments by subtopic, instead of the
+    grades of documents. family: the heading it is listed under, by default that of its module.
     """
 
     display: str
@@ -66,6 +67,7 @@ class Metric(Record, eq=False):
     example: str = ""
     order_free: bool = False
     expected: Callable[..., Any] | bool | None = None
+    of_subtopics: bool = False
     family: str = ""
 
     @cached_property
@@ -116,11 +118,6 @@ class Metric(Record, eq=False):
         """The display name of its family, by default its module's; for other packages, the module's name."""
         name = self.function.__module__.rsplit(".", 1)[-1]
         return self.family or FAMILIES.get(name, name.replace("_", " "))
-
-    @property
-    def is_of_subtopics(self) -> bool:
-        """Whether it is computed from the judgments by subtopic, instead of the grades of documents."""
-        return self.group == FAMILIES["diversity"]
 
     @property
     def is_ours(self) -> bool:

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from gradeval.registry.invariants import Invariant
 from gradeval.registry.metric import Metric, in_ascii
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.terms import Terms
+from gradeval.tables.terms import Details, Terms
 
 _Result = TypeVar("_Result")
 # one thread at a time: of two that overlap, the last would not restore standard output
@@ -122,6 +122,7 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
         return result.replace(
             ideal=result.ideal and contained(prefix, result.ideal),
             expected_total=result.expected_total and contained(prefix, result.expected_total),
+            details=contained(prefix, partial(_details, result, len(judgments.grade), prefix)),
         )
 
     invariants = []
@@ -139,3 +140,14 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
     of_function = (param.replace(parse=contained(prefix, param.parse, (ValueError,))) for param in params)
     safe.__dict__["params"] = (*of_function, JUDGED_ONLY)  # fills the cached property
     return safe
+
+
+def _details(result: Terms, count: int, prefix: str) -> Details:
+    """What it shows of a table of so many rows besides the terms, with its code contained."""
+    details = result.details()
+    if details.scaled is not None and np.shape(details.scaled) != (count,):
+        raise MetricError(f"its Details have scaled={described(details.scaled)}, not {count} values")
+    if details.phi is None:
+        return details
+    phi = details.phi
+    return details.replace(phi=phi.replace(of=contained(prefix, phi.of), points=contained(prefix, phi.points)))

@@ -2,14 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, ratio
 from gradeval.records import Record
+
+
+class Level(NamedTuple):
+    """A relevance threshold of a metric that is a weighted mean of AP over thresholds."""
+
+    grade: float
+    relevant: int  # how many judged documents reach it
+    average_precision: float  # AP with rel=grade
+    weight: float  # of this AP in the mean
+    marks: str = ""  # of what was retrieved, '+' if it reaches it, else '-'; an explanation adds them
+
+
+class LevelGroup(NamedTuple):
+    """The documents of one grade in a metric that orders all judged documents and no others, of equal scores
+    the lowest grade first. Their gain is their level. first, last: their positions in the ideal ranking.
+    """
+
+    level: int
+    grade: float
+    first: int
+    last: int
+    discount: float  # which they share
+
+
+class RelevanceFunction(Record, eq=False):
+    """φ of a metric whose gains are 2^φ - 1. of: (grade, query) of some rows -> their φ. points: query -> its
+    control points, (name, grade, φ) by ascending grade, none where φ is 0 at every grade. whisker: Q3 + 1.5
+    (Q3 - Q1) of the grades of each query, or what the metric has in its place, (Q,); None where φ is not
+    computed from the grades of a query, but is the same for every query.
+    """
+
+    of: Callable[[Floats, Ints], Floats]
+    points: Callable[[int], tuple[tuple[str, float, float], ...]]
+    whisker: Floats | None = None
+
+
+class Details(Record, eq=False):
+    """What a metric has to show besides its terms. scaled: what gains are made from in place of the grade, of
+    each row of the table that the metric was given, (N,). symbol: that of its column. levels, groups: of a
+    table of one query, levels from the lowest grade, groups from the highest. phi: of all queries.
+    """
+
+    symbol: str = ""
+    scaled: Floats | None = None
+    levels: Sequence[Level] = ()
+    phi: RelevanceFunction | None = None
+    groups: Sequence[LevelGroup] = ()
 
 
 class Terms(Record, eq=False):
@@ -24,7 +71,8 @@ class Terms(Record, eq=False):
     so has no row; the base has it with the opposite sign. weight_at: where a term is a number of its document
     times a weight of its rank, the weights of any ranks. cutoff: the last rank whose document has a term, (Q,),
     or one number for all; None where all have. expected_total: where terms depend on more than their document
-    and its rank, what makes the total expected over orders of tied scores, (Q,), of Judgments.tied.
+    and its rank, what makes the total expected over orders of tied scores, (Q,), of Judgments.tied. details:
+    what makes what explain shows besides the terms.
     """
 
     segments: Segments
@@ -39,6 +87,7 @@ class Terms(Record, eq=False):
     weight_at: Callable[[Floats], Floats] | None = None
     cutoff: float | Floats | Ints | None = None
     expected_total: Callable[[], Floats] | None = None
+    details: Callable[[], Details] = Details
 
     @cached_property
     def total(self) -> Floats:

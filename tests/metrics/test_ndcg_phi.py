@@ -13,7 +13,8 @@ from gradeval.metrics.ndcg_phi import fitted_phi
 
 def phi(grades, variant="paper"):
     column = np.array(grades, np.float64)
-    return fitted_phi(judgments_of([ranked(grades)]), variant)(column, np.zeros(len(column), np.int64)).tolist()
+    fitted = fitted_phi(judgments_of([ranked(grades)]), variant)
+    return fitted.of(column, np.zeros(len(column), np.int64)).tolist()
 
 
 @each_row(

@@ -14,13 +14,14 @@ from helpers import each, each_row, error_of, judgments_of, raises, ranked
 import gradeval
 from gradeval import MetricError
 from gradeval.arrays.segments import Segments
+from gradeval.notices import Kind as NoticeKind
 from gradeval.registry.invariants import PROMOTION_HELPS, Condition
 from gradeval.registry.metric import REGISTRY, Kind, load, metric
 from gradeval.registry.pages import page, table
 from gradeval.registry.params import Cutoff, Param, number
 from gradeval.registry.spec import load_plugins, parse
 from gradeval.tables import qrels
-from gradeval.tables.terms import DiscountedTerms, Terms
+from gradeval.tables.terms import Details, DiscountedTerms, RelevanceFunction, Terms
 
 load()
 
@@ -209,6 +210,63 @@ def test_terms(plugin):
     assert terms.ideal().value.tolist() == own.ideal().value.tolist()
     what = f"^Wrong: {HERE} failed: it returned Terms whose rows are not those of the table"
     raises(MetricError, what, evaluated, "Wrong AP")
+
+
+def test_a_metric_of_subtopics(plugin):
+    """It says so itself; the family that it is listed under is a name."""
+
+    def subtopics(judgments):
+        """How many judgments there are by subtopic."""
+        return np.bincount(judgments.query[judgments.by_subtopic.row], minlength=judgments.segments.count)
+
+    plugin(
+        declaring("Topics", subtopics, of_subtopics=True, family="NTCIR"),
+        declaring("Toy", total, family="novelty and diversity"),
+    )
+    qrels, run = [("q", "s1", "a", 2), ("q", "s2", "a", 1), ("q", "s2", "b", 1)], {"q": {"a": 2.0, "b": 1.0}}
+    for judged, name, value, kinds in (
+        (qrels, "Topics", 3, set()),
+        (qrels, "Toy", 3, {NoticeKind.SUBTOPICS}),
+        (QRELS, "Topics", 3, {NoticeKind.NO_SUBTOPICS}),
+        (QRELS, "Toy", 4, set()),
+    ):
+        results = gradeval.evaluate(judged, run if judged is qrels else RUN, name)
+        assert results.runs[0].values[0, 0] == value
+        of_subtopics = {NoticeKind.SUBTOPICS, NoticeKind.NO_SUBTOPICS}
+        assert {notice.kind for notice in results.notices} & of_subtopics == kinds, name
+
+
+@each("name", ["muAP", "nDCGphi", "nDCGphi(points=0:0/2:1)", "NDCNG", "rankDCG"])
+def test_details_come_with_the_terms(plugin, name):
+    """A metric of another name with the terms of one of gradeval is explained, and φ drawn, as that one."""
+    [spec] = parse(name)
+    plugin(declaring("Toy", lambda judgments: spec.metric.function(judgments, **spec.params), undefined=True))
+    expected, found = (gradeval.explain(QRELS, RUN, known, ["1", "2"]) for known in (name, "Toy"))
+    for one, other in zip(expected, found, strict=True):
+        assert any((one.scaled, one.levels, one.groups))
+        assert one.to_dict() == {**other.to_dict(), "metric": one.metric}
+    if expected[0].phi:
+        for query in ((), "1"):
+            one, other = (gradeval.plot.phi(QRELS, known, query) for known in (name, "Toy"))
+            assert one.tables == other.tables
+
+
+def test_details_that_are_wrong(plugin):
+    def detailed(**fields):
+        return lambda judgments: graded_sum(judgments).replace(details=lambda: Details(**fields))
+
+    failing = RelevanceFunction(lambda grade, query: 1 / 0, lambda query: ())
+    plugin(
+        declaring("Short", detailed(symbol="x", scaled=np.zeros(2))),
+        declaring("Failing", lambda judgments: graded_sum(judgments).replace(details=lambda: 1 / 0)),
+        declaring("Phi", detailed(phi=failing)),
+    )
+    for name, what in (
+        ("Short", r"its Details have scaled=array\(\[0., 0.\]\), not 3 values"),
+        ("Failing", "ZeroDivisionError"),
+        ("Phi", "ZeroDivisionError"),
+    ):
+        raises(MetricError, f"{HERE} failed: {what}", gradeval.explain, QRELS, RUN, name, "1")
 
 
 FINE = {

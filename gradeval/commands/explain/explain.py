@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.segments import Segments, distinct, ratio
+from gradeval.arrays.segments import Segments, ratio
 from gradeval.arrays.strings import IdIndex, Ids, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import MetricError, OptionError
@@ -23,8 +23,6 @@ from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
 from gradeval.formats.lines import read_texts
 from gradeval.metrics._kernels import exp2_gain
-from gradeval.metrics.average_precision import average_precision
-from gradeval.metrics.ndcg_phi import control_points, fitted_phi, named_points, phi_through
 from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
 from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes, whole
 from gradeval.registry.spec import Spec, parse
@@ -33,7 +31,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, check_columns, is_path, open_all, open_qrels, source_of
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import reduce_columns
-from gradeval.tables.terms import DiscountedTerms, Terms
+from gradeval.tables.terms import DiscountedTerms, Level, LevelGroup, RelevanceFunction, Terms
 
 if TYPE_CHECKING:
     from gradeval.keywords import Runs, Unpack
@@ -97,33 +95,13 @@ class Difference(NamedTuple):
     difference: float  # contribution - other
 
 
-class Level(NamedTuple):
-    """A relevance threshold of µAP."""
-
-    grade: float
-    relevant: int  # how many judged documents reach it
-    average_precision: float  # AP with rel=grade
-    weight: float  # of this AP in the mean
-    marks: str  # of what was retrieved, '+' if it reaches it, else '-'
-
-
 class Phi(NamedTuple):
-    """φ of nDCGφ for a query, by its control points."""
+    """The relevance function of a metric for a query, by its control points."""
 
     points: tuple[tuple[str, float, float], ...]  # (name, grade, φ), none where no grade is above 0
     whisker: float | None  # Q3 + 1.5 (Q3 - Q1), or as in the released code; None if points are given, or none
     values: tuple[tuple[float, int, float, float], ...]  # (grade, documents, φ, gain), the highest grade first
     curve: tuple[tuple[float, float], ...]  # (grade, φ) between the ends of the points
-
-
-class LevelGroup(NamedTuple):
-    """The documents of one grade in rankDCG. first, last: their positions in the ideal ranking."""
-
-    level: int
-    grade: float
-    first: int
-    last: int
-    discount: float
 
 
 class Selection(NamedTuple):
@@ -141,8 +119,8 @@ class Explanation(WithNotices, Tabular):
 
     metric: its canonical name. display: as tables show it. documents: those retrieved, by rank; then the judged
     ones not retrieved, by descending grade. positions: where the metric has documents, if not at their ranks:
-    without unjudged documents (-J), or, in rankDCG, with all judged ones. is_empty: whether no document is
-    relevant to a metric that needs one, so that --no-relevant decides the value.
+    without unjudged documents (-J), or, where it has groups, with all judged ones. is_empty: whether no
+    document is relevant to a metric that needs one, so that --no-relevant decides the value.
 
     Of a sum over documents: terms, in the order in which they are added, and value = scale · (total - base) /
     normalizer. ideal: the terms of the ideal ranking, where total - base of these is the normalizer. by_rank:
@@ -150,8 +128,9 @@ class Explanation(WithNotices, Tabular):
     whose documents without a gain have no terms. scaled: what Term.scaled is. Of another metric: terms is None,
     and changes has an entry for each document, in their order, but for `untried` ones, if they are too many.
 
-    levels, phi, groups: of muAP, nDCGphi and rankDCG. cutoff: of the metric. ties: the rule for tied scores.
-    against: that of the other run. titles: document -> text. query_text: '' if unknown. notices: of all inputs.
+    levels, phi, groups: what the metric has to show besides its terms. cutoff: of the metric. ties: the rule
+    for tied scores. against: that of the other run. titles: document -> text. query_text: '' if unknown.
+    notices: of all inputs.
     """
 
     layout = "gradeval.commands.explain.layout"
@@ -238,7 +217,7 @@ class Explanation(WithNotices, Tabular):
         further = ranks if further is None else further
         adds, first = self.contributions, self.ranked[:ranks]
         below = {document: self.place(document) or 0 for document in set(adds).difference(first)}
-        # every document adds to rankDCG
+        # where there are groups, every judged document adds
         adding = [] if self.groups else [d for d, place in below.items() if place and abs(adds[d]) > 0]
         most = sorted(adding, key=lambda document: (-abs(adds[document]), below[document]))[:further]
         missed = [document for document in self.documents[self.retrieved :] if self.place(document) is None]
@@ -535,7 +514,6 @@ def _made_of(
     basis: Explanation, spec: Spec, whole: Judgments, options: Options, judged: Mapping[int, Document]
 ) -> Explanation:
     """The explanation, with what its value is made of. whole: the table before options are applied."""
-    name = spec.metric.name
     judgments = prepared(whole, options)
     terms = spec.metric.terms(judgments, **spec.params)
     if spec.params.get("judged_only"):
@@ -544,41 +522,59 @@ def _made_of(
     if options.judged_only or spec.params.get("judged_only"):
         ranks = zip(documents, judgments.rank.tolist(), strict=True)
         basis = replace(basis, positions={document: int(rank) for document, rank in ranks if rank != math.inf})
-    unjudged = [document for document in basis.documents if document.grade is None]
-    if terms is None:
-        rows = [judged[row] for row in whole.document.tolist()]
-        without = _leave_one_out(spec, whole, options, rows, unjudged)
-        tried = [document for document in basis.documents if document in without]
-        changes = tuple(Change(one, without[one], without[one] - basis.value) for one in tried)
-        return replace(basis, changes=changes, untried=len(basis.documents) - len(changes))
-    made: dict[str, Any] = {}
-    scaled: dict[float | None, float] = {}  # grade -> what the gain is made from
-    if name == "nDCGphi":
-        phi = phi_of(judgments, {key: value for key, value in spec.given if key != "judged_only"})
-        scaled = {grade: value for grade, _, value, _ in phi.values}
-        made = {"phi": phi, "scaled": "φ"}
-    elif name == "NDCNG":
-        highest = float(judgments.highest[0]) or 1.0
-        scaled = {grade: max(grade, 0.0) / highest for grade in judgments.grade.tolist()}
-        made = {"scaled": "grade/m"}
-    elif name == "muAP":
-        made = {"levels": _levels(judgments, basis.ranked)}
+    if terms is not None:
+        return _of_sum(basis, terms, judgments, documents)
+    rows = [judged[row] for row in whole.document.tolist()]
+    without = _leave_one_out(spec, whole, options, rows, _unjudged(basis))
+    tried = [document for document in basis.documents if document in without]
+    changes = tuple(Change(one, without[one], without[one] - basis.value) for one in tried)
+    return replace(basis, changes=changes, untried=len(basis.documents) - len(changes))
+
+
+def _unjudged(explanation: Explanation) -> list[Document]:
+    return [document for document in explanation.documents if document.grade is None]
+
+
+def _of_sum(
+    basis: Explanation, terms: Terms, judgments: Judgments, documents: Sequence[Document]
+) -> Explanation:
+    """The explanation by the terms of a sum. documents: of the rows of the table that the terms are of."""
+    details, positions = terms.details(), basis.positions
     best = None if terms.ideal is None else terms.ideal()
     parts = terms.total, terms.base, terms.normalizer
     total, base, normalizer = (float(np.broadcast_to(part, 1)[0]) for part in parts)
-    of_rows = judgments.rank, documents, scaled
+    of_rows = judgments.rank, documents, details.scaled
     added, ideal = _terms(terms, terms, *of_rows), None if best is None else _terms(best, terms, *of_rows)
-    if (each := terms.unjudged) and basis.positions is None:
+    if (each := terms.unjudged) and positions is None:
         # documents that are not judged have no rows, but names here
-        others = [document for document in unjudged if (document.rank or 0) <= (options.depth or math.inf)]
+        others = [document for document in _unjudged(basis) if (document.rank or 0) <= judgments.depth]
         adds = terms.scale * each / normalizer
         numbered = enumerate(others, 1)
         added += tuple(Term(other, each, total + n * each, adds, other.rank) for n, other in numbered)
         total, base = total + each * len(others), base + each * len(others)
-    if name == "rankDCG":
+    if details.groups:
         positions = {term.document: term.position for term in added if term.document and term.position}
-        made = {"positions": positions, "groups": _groups(ideal or ())}
+    return replace(
+        basis,
+        terms=added,
+        ideal=ideal,
+        positions=positions,
+        total=total,
+        base=base,
+        scale=terms.scale,
+        normalizer=normalizer,
+        scaled=details.symbol,
+        levels=tuple(level._replace(marks=_marks(level, basis.ranked)) for level in details.levels),
+        phi=None if details.phi is None else phi_of(details.phi, judgments),
+        groups=tuple(details.groups),
+        **_by_rank(basis, terms, best, judgments),
+    )
+
+
+def _by_rank(basis: Explanation, terms: Terms, best: Terms | None, judgments: Judgments) -> dict[str, Any]:
+    """What a DCG has at each rank: its value, where its ideal ranking is a DCG too, and its discount."""
     last = basis.cutoff or int(judgments.retrieved[0])
+    made: dict[str, Any] = {}
 
     def dcg(ranking: DiscountedTerms) -> Floats:
         """The sum up to each rank."""
@@ -590,14 +586,19 @@ def _made_of(
             made["by_rank"] = tuple(ratio(terms.scale * dcg(terms), dcg(best)).tolist())
         if terms.discount_at is not None:  # for terms of 0, which have no rows
             made["discounts"] = tuple(terms.discount_at(np.arange(1.0, last + 1)).tolist())
-    made |= {"total": total, "base": base, "scale": terms.scale, "normalizer": normalizer}
-    return replace(basis, terms=added, ideal=ideal, **made)
+    return made
+
+
+def _marks(level: Level, ranked: Sequence[Document]) -> str:
+    """ranked: the documents in rank order."""
+    grades = np.array([document.grade for document in ranked], np.float64)  # NaN where it is not judged
+    return np.where(grades >= level.grade, b"+", b"-").tobytes().decode()
 
 
 def _terms(
-    terms: Terms, whole: Terms, rank: Floats, documents: Sequence[Document], scaled: Mapping[Any, float]
+    terms: Terms, whole: Terms, rank: Floats, documents: Sequence[Document], scaled: Floats | None
 ) -> tuple[Term, ...]:
-    """The terms as data. whole: those of the value. rank, documents: of the rows. scaled: by grade."""
+    """The terms as data. whole: those of the value. rank, documents, scaled: of the rows."""
     value = np.broadcast_to(terms.value, terms.row.shape)
     of_row = [None if row < 0 else documents[row] for row in terms.row.tolist()]
     nothing: list[Any] = [None] * len(of_row)
@@ -606,58 +607,27 @@ def _terms(
         ranks, gain, discount = (of.tolist() for of in (terms.rank, terms.gain, terms.discount))
     position = [None if at is None or at == math.inf else int(at) for at in ranks]
     adds = ratio(whole.scale * value, float(np.broadcast_to(whole.normalizer, 1)[0]))
-    of_grade = [scaled.get(document.grade) if document else None for document in of_row]
-    columns = value.tolist(), np.cumsum(value).tolist(), adds.tolist(), position, gain, discount, of_grade
+    made_of = nothing
+    if scaled is not None:
+        made_of = [None if row < 0 else float(scaled[row]) for row in terms.row.tolist()]
+    columns = value.tolist(), np.cumsum(value).tolist(), adds.tolist(), position, gain, discount, made_of
     return tuple(map(Term, of_row, *columns))
 
 
-def _levels(judgments: Judgments, ranked: Sequence[Document]) -> tuple[Level, ...]:
-    """The levels of µAP for a table of one query, the lowest first. ranked: the documents in rank order."""
-    grades = distinct(judgments.grade[judgments.grade > 0]).tolist()
-    by_rank = np.array([document.grade for document in ranked], np.float64)  # NaN where it is not judged
-    return tuple(
-        Level(
-            grade,
-            int(np.count_nonzero(judgments.grade >= grade)),
-            float(average_precision(judgments, rel=grade).values()[0]),
-            (grade - before) / grades[-1],
-            np.where(by_rank >= grade, b"+", b"-").tobytes().decode(),
-        )
-        for before, grade in zip([0.0, *grades], grades, strict=False)
-    )
-
-
-def _groups(ideal: Sequence[Term]) -> tuple[LevelGroup, ...]:
-    groups = []
-    for level, terms in groupby(ideal, key=lambda term: term.gain):
-        of_level = list(terms)
-        first, last = of_level[0], of_level[-1]
-        if first.document is not None:
-            grade, positions = first.document.grade or 0.0, (first.position or 0, last.position or 0)
-            groups.append(LevelGroup(int(level or 0), grade, *positions, first.discount or 0.0))
-    return tuple(groups)
-
-
-def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES) -> Phi:
-    """φ of nDCGφ for a table of one query. samples: of the curve."""
-    points: list[tuple[str, float, float]] = [("given", *point) for point in params.get("points", ())]
-    whisker, variant = None, params.get("variant", "paper")
-    fitted = None if "points" in params else fitted_phi(judgments, variant)
-    if fitted and judgments.highest[0] > 0:  # otherwise φ is 0 at every grade, which points would contradict
-        points = [(name, *point) for name, point in named_points(judgments, variant)[0].items()]
-        whisker = float(control_points(judgments, variant)[0][0, 2])
+def phi_of(function: RelevanceFunction, judgments: Judgments, samples: int = _SAMPLES) -> Phi:
+    """The relevance function of a table of one query. samples: of the curve."""
+    points = function.points(0)
+    whisker = float(function.whisker[0]) if points and function.whisker is not None else None
 
     def phi(grade: Floats) -> Floats:
-        if fitted is None:
-            return phi_through(params["points"], grade)
-        return fitted(np.maximum(grade, 0.0), np.zeros(len(grade), np.int64))
+        return function.of(grade, np.zeros(len(grade), np.int64))
 
     grades, counts = np.unique(judgments.grade, return_counts=True)
     values = phi(grades)
     rows = zip(*(of.tolist()[::-1] for of in (grades, counts, values, exp2_gain(values))), strict=True)
     ends = (min(points[0][1], float(grades[0])), points[-1][1]) if points else (0.0, 0.0)
     at = np.linspace(*ends, samples)
-    return Phi(tuple(points), whisker, tuple(rows), tuple(zip(at.tolist(), phi(at).tolist(), strict=True)))
+    return Phi(points, whisker, tuple(rows), tuple(zip(at.tolist(), phi(at).tolist(), strict=True)))
 
 
 def _leave_one_out(

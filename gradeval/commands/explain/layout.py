@@ -177,7 +177,7 @@ def _values(explanation: Explanation, documents: Sequence[RankedDocument]) -> It
         values: Row = {}
         if term is not None:
             values = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
-            values |= {} if explanation.levels else {"term": term.value}  # µAP has a term for each level
+            values |= {} if explanation.levels else {"term": term.value}  # there is a term for each level
             values |= {sum_name: term.running} if is_dcg else {"adds": term.contribution}
         if place is not None and place <= len(explanation.by_rank):
             values[at_rank] = explanation.by_rank[place - 1]
@@ -201,7 +201,7 @@ def fraction(explanation: Explanation, digits: Digits) -> str:
         str(int(part)) if part.is_integer() and abs(part) < 2**53 else number(part, digits)
         for part in (explanation.normalizer, explanation.base)
     )
-    if explanation.groups:
+    if explanation.ideal is not None and explanation.base:
         most = number(explanation.normalizer + explanation.base, digits)
         text = f"({total} - minimum {base}) / (maximum {most} - minimum {base})"
     elif explanation.ideal is not None:
@@ -293,7 +293,7 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
 
 
 def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:
-    """The levels of µAP, φ of nDCGφ, the groups of rankDCG."""
+    """What the metric has to show besides its terms: its levels, φ, its groups."""
     if explanation.levels:  # Scheel's table 1: each threshold, or those of the largest weight
         heaviest = sorted(explanation.levels, key=lambda level: -level.weight)
         length = min(len(explanation.levels[0].marks), ranks)

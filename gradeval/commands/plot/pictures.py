@@ -28,7 +28,6 @@ from gradeval.errors import GradevalError, MetricError, OptionError, named, visi
 from gradeval.evaluation.evaluator import complete, evaluate_all
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
-from gradeval.metrics.ndcg_phi import fitted_phi
 from gradeval.notices import Kind, Notice
 from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes
 from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
@@ -38,7 +37,7 @@ from gradeval.statistics.intervals import t_intervals
 from gradeval.statistics.tests import interval_of_mean
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import open_qrels
-from gradeval.tables.qrels import Qrels
+from gradeval.tables.terms import RelevanceFunction
 
 if TYPE_CHECKING:
     from gradeval.keywords import Phi, Runs, SwapsKeywords, Unpack
@@ -420,35 +419,31 @@ def phi(
 ) -> Picture:
     """φ of nDCGφ by grade, with its control points.
 
-    qrels, options: as evaluate() takes them. metric: nDCGphi with its parameters. query: an id, or several,
-    whose φ are drawn; by default φ of all judgments as one query, and the median and the quartiles of φ over
-    the queries that have the grade or a higher one. Raises GradevalError.
+    qrels, options: as evaluate() takes them. metric: nDCGphi, or another with φ, and its parameters. query: an
+    id, or several, whose φ are drawn; by default φ of all judgments as one query, and the median and the
+    quartiles of φ over the queries that have the grade or a higher one. Raises GradevalError.
     """
-    specs = parse(metric)
-    if len(specs) != 1 or specs[0].metric.name != PHI:
-        raise MetricError(f"φ is drawn of {PHI} alone, not of {', '.join(map(str, specs))}")
-    chosen = Options(**options)
+    specs, chosen = parse(metric), Options(**options)
     judged = open_qrels(qrels, chosen).qrels
-    params = {name: value for name, value in specs[0].given if name in ("variant", "points")}
+    whole = _table(judged.grade, judged.offsets)
+    of_queries = _relevance_function(specs, whole)
     names = [query] if isinstance(query, str) else list(dict.fromkeys(map(str, query)))
-    grades = {"all queries" if "points" in params else POOLED: judged.grade}
+    grades = {"all queries" if of_queries.whisker is None else POOLED: judged.grade}
     if names:
         grades = {
             f"query {name}": judged.grade[judged.offsets[q] : judged.offsets[q + 1]]
             for name, q in zip(names, judged.positions(names).tolist(), strict=True)
         }
-    drawn = {
-        name: phi_of(_table(grade, np.array([0, len(grade)])), params, _SAMPLES)
-        for name, grade in grades.items()
-    }
+    tables = {name: _table(grade, np.array([0, len(grade)])) for name, grade in grades.items()}
+    drawn = {name: phi_of(_relevance_function(specs, table), table, _SAMPLES) for name, table in tables.items()}
     lines = []
     for name, phi_of_query in drawn.items():
         x, y = np.array(phi_of_query.curve).T
         lines.append(Line(name, x, y, points=phi_of_query.points))
     numbers = _phi_tables(drawn, longest=max(len(np.unique(grade)) for grade in grades.values()))
     note = ""
-    if not names and "points" not in params:
-        line, table, note = _quartiles(judged, params.get("variant", "paper"))
+    if not names and of_queries.whisker is not None:
+        line, table, note = _quartiles(of_queries, whole)
         lines.append(line)
         numbers.append(table)
     is_whole = all((grade == np.rint(grade)).all() for grade in grades.values())
@@ -491,11 +486,20 @@ def _table(grade: Floats, offsets: Ints) -> Judgments:
     return Judgments(segments, grade, nowhere, -nowhere, np.arange(count), nothing)
 
 
-def _quartiles(judged: Qrels, variant: str) -> tuple[Line, Table, str]:
+def _relevance_function(specs: Sequence[Spec], judgments: Judgments) -> RelevanceFunction:
+    """φ of the one metric. Raises MetricError."""
+    terms = specs[0].metric.terms(judgments, **specs[0].params) if len(specs) == 1 else None
+    function = None if terms is None else terms.details().phi
+    if function is None:
+        names = ", ".join(map(str, specs))
+        raise MetricError(f"φ is drawn of one metric with gains made from it, such as {PHI}, not of {names}")
+    return function
+
+
+def _quartiles(function: RelevanceFunction, judgments: Judgments) -> tuple[Line, Table, str]:
     """The median and the quartiles of φ at each grade over the queries that have it or a higher one."""
-    judgments = _table(judged.grade, judged.offsets)
     # without a grade above 0, φ would be 1 for no document
-    fitted, queries = fitted_phi(judgments, variant), np.flatnonzero(judgments.highest > 0)
+    queries = np.flatnonzero(judgments.highest > 0)
     grade = distinct(np.maximum(judgments.grade, 0.0))
     if len(grade) > _SAMPLES:
         grade = np.linspace(grade[0], grade[-1], _SAMPLES)
@@ -503,7 +507,7 @@ def _quartiles(judged: Qrels, variant: str) -> tuple[Line, Table, str]:
     for g, value in enumerate(grade.tolist() if len(queries) else ()):
         reaching = queries[judgments.highest[queries] >= value]
         reach[g] = len(reaching)
-        quartiles[:, g] = np.quantile(fitted(np.full(len(reaching), value), reaching), (0.25, 0.5, 0.75))
+        quartiles[:, g] = np.quantile(function.of(np.full(len(reaching), value), reaching), (0.25, 0.5, 0.75))
     q1, median, q3 = quartiles
     count = int(reach.max(initial=0))
     title = f"φ of {count} queries, of each grade over those that have it or a higher one"

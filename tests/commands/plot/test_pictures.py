@@ -172,7 +172,13 @@ def test_phi_of_a_collection():
 
 
 def test_errors():
-    raises(MetricError, "φ is drawn of nDCGphi alone, not of nDCG", gradeval.plot.phi, QRELS, "nDCG")
+    raises(
+        MetricError,
+        "φ is drawn of one metric with gains made from it, such as nDCGphi, not of nDCG",
+        gradeval.plot.phi,
+        QRELS,
+        "nDCG",
+    )
     raises(UnknownQueryError, "'nowhere'", gradeval.plot.phi, QRELS, query="nowhere")
     raises(OptionError, "confidence must be a percentage", gradeval.plot.curve, QRELS, RUNS, confidence=100)
     raises(GradevalError, "no run is named 'x'", gradeval.plot.queries, QRELS, RUNS, baseline="x")
