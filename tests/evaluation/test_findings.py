@@ -244,6 +244,7 @@ def test_many_runs() -> None:
     ("1 0 1, 1 0 2, 2 0 1, 2 0 2", None),
     ("1 x 1, 1 y 2, 2 1 1", None),
     ("1 5 1, 2 6 2, 3 7 3", None),
+    ("1 0.5 1, 2 7.5 1, 3 2.5 1", None),  # nor is a score of 1 a rank where it is the only one
     ("1 2 8, 1 1 9, 2 3 1, 2 4 2", None),
     ("1 1 1, 1 2 1", None),
 )

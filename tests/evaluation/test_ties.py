@@ -152,6 +152,12 @@ def test_ranges_with_subtopics() -> None:
             )
 
 
+def test_a_small_change_of_a_large_value_counts() -> None:
+    """Only the last digits of sums in another order do not: 1 of 10 million is more."""
+    results = evaluated([({"a": 1e7, "b": 1, "c": 0}, [("a", 2), ("b", 1), ("c", 1)])], ["DCG"], tie_range=True)
+    assert results.range(0, "DCG") == (1e7 + 1 / 2, 1e7 + 1 / np.log2(3))
+
+
 @each("options", [{}, {"depth": 2, "judged_only": True}])
 def test_a_sample_of_many_queries_shows_as_much(options, monkeypatch: pytest.MonkeyPatch) -> None:
     load()

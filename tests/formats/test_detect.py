@@ -54,6 +54,7 @@ def test_only_the_first_lines_are_looked_at(put):
     assert detect(put(b"0\n" * 10_000 + b"1 3:4\n")) == "scores"
     for field, kind in ((b" 1:0", "letor"), (b" x", "trec")):  # and the beginning of a long one
         assert detect(put(b"1" + field * 50_000 + b" x:\n")) == kind
+    assert detect(put(b"1 1:0 " + b"2" * 70_000 + b":1\n")) == "letor"  # whose third field is cut off
 
 
 def test_no_data(put):

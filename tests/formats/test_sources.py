@@ -374,6 +374,15 @@ def test_no_room_in_the_temporary_directory(pack, monkeypatch):
         )
 
 
+def test_equal_data_are_equal_files_whenever_they_are_compressed(tmp_path, monkeypatch):
+    for ending in (".gz", ".bz2", ".xz"):
+        for day in (0, 1):
+            monkeypatch.setattr(time, "time", lambda day=day: 86400.0 * day)
+            with open(tmp_path / str(day), "wb") as sink, sources.compressed(sink, f"x{ending}") as file:
+                file.write(LINES)
+        assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes(), ending
+
+
 def test_standard_input(file, monkeypatch):
     source = file(LINES)
     with open(source.path, "rb") as opened:

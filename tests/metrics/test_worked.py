@@ -45,6 +45,7 @@ BY_HAND = [
         "iprec_at_recall@0.38": 2 / 3,  # 1.52 documents are two
         "11pt_avg": (4 * 1 + 3 * (2 / 3) + 2 * (1 / 2)) / 11,
     }),
+    (ranked([1, 1, 0, 1], missed=[1, 1]), {"iprec_at_recall@0.5": 3 / 4}),  # 2.5 documents are three
     (ranked([1, 0, None, 1, 0, -1, 2]), {"bpref": (1 + (1 - 1 / 2) + (1 - 2 / 2)) / 3}),
     (POOLED, {
         "infAP": (1 + 1 / 5 + 4 / 5 * (3 / 4) * (1.00001 / 2.00002)) / 2, "unj@3": 1 / 3,

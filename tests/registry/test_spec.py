@@ -147,6 +147,7 @@ def test_no_suggestion():
     assert error_of(MetricError, parse, "hole@10").endswith(ABSENT["hole"])
     texts = "nDCG_foo AP-l num_q_l2 qqq-l2 --q"
     texts += " acc@1 AUX@1 RBO nap"  # another acronym, not a typo
+    texts += " recip_rnkkk"  # three slips
     texts += " BMP@10 muAPP@5 R-Prec@5"  # what would be suggested does not parse
     texts += " F2 F-2@5 NERR12 num_rel10 bpref-10"  # digits that are no cutoff
     for text in texts.split():

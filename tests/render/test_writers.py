@@ -113,6 +113,10 @@ def test_csv_for_a_spreadsheet() -> None:
         assert [row[3] for row in rows] == ["-0.5000", "nan", "-0.5000"]
         plain = list(csv.reader(io.StringIO(results.render("csv"), newline="")))
         assert plain[1] == [f"{first}r", "all", "AP", "-0.5000"]
+        label = {"day": f"{first}1", "host": "h"}
+        text = results.render("csv", per_query=True, spreadsheet=True, label=label)
+        labelled = list(csv.reader(io.StringIO(text, newline="")))[1:]
+        assert labelled == [[f"'{first}1", "h", *row] for row in rows]
 
 
 def test_ids_are_written_as_the_bytes_that_were_read() -> None:

@@ -255,6 +255,10 @@ def test_what_only_all_buckets_know() -> None:
     job = job_of(graded, runs, ["ERR"])
     means = merged(evaluated(graded, runs, job, 4)[0], job).means
     assert means == pytest.approx(gradeval.evaluate(graded, runs, "ERR").means, rel=1e-12)
+    short = {"a": {query: {"a": 1.0} for query in graded}}
+    job = job_of(graded, short, ["P@5"])
+    notices = merged(evaluated(graded, short, job, 4)[0], job).notices
+    assert [(one.count, one.total) for one in notices if one.kind is Kind.FEW_DOCUMENTS] == [(8, 8)]
     large = {q: dict.fromkeys(of, 2000.0) for q, of in QRELS.items()}
     job = job_of(large, RUNS, ["nDCG(gain=exp)"])
     failed = merged(evaluated(large, RUNS, job, 3)[0], job).failed

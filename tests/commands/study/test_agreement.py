@@ -205,6 +205,13 @@ def test_influences_that_are_rounding_noise():
     assert label_rows(agreement(equal, qrels2=equal))[()]["alpha_interval"] == 1
 
 
+def test_three_sets_without_runs_need_two_of_them_for_a_query():
+    first, *others = ({query: {"a": 1, "b": 0} for query in names} for names in ("pqx", "qr", "rp"))
+    study = agreement(first, qrels2=others)
+    assert [row["both"] for row in study.table("documents").to_dicts()] == [2, 2, 2]
+    assert [(notice.count, notice.queries) for notice in study.notices] == [(1, ("x",))]
+
+
 def test_many_different_grades():
     """The confusion table then has the cells with documents only, and people see no matrix."""
     random = np.random.default_rng(1)
