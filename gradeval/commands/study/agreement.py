@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -86,28 +86,19 @@ def agreement(
     study_options = AgreementOptions(
         **{name: value for name, value in options.items() if name in AgreementOptions.table}
     )
-    is_list = isinstance(qrels2, (list, tuple)) and bool(qrels2) and not is_row(qrels2[0])
-    other_qrels = [] if qrels2 is None else list(qrels2) if is_list else [qrels2]
+    other_qrels = _separate_qrels(qrels2)
     if other_qrels and chosen.ties in ("best", "worst"):
         raise OptionError(f"ties={chosen.ties} orders by one set of judgments, so it does not go with qrels2")
     if per_query and not other_qrels:
         raise OptionError("per_query requires qrels2")
     is_of_runs = runs is not None or bool(chosen.features)
-    if not is_of_runs and not other_qrels:
-        raise OptionError("runs or qrels2 is missing: systems to order, or judgments to compare with")
     if not is_of_runs:
-        why = "requires runs: without runs, only grades are compared"
-        if metrics != AGREEMENT_METRICS:
-            raise OptionError(f"metrics {why}")
-        for values in (study_options, chosen):
-            refuse(values, OF_SYSTEMS, why)
+        _check_without_runs(other_qrels, metrics, study_options, chosen)
     named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
     union, judged = collect(qrels, named_runs, chosen, other_qrels=other_qrels)
     if is_of_runs and len(union.runs) < 2:
         raise InputError(judged[0].path, "an order needs two systems", hint="Give two runs or more")
-    files = [qrels.path for qrels in judged]
-    times = [files[: position + 1].count(path) for position, path in enumerate(files)]
-    paths = [path if count == 1 else f"{path}#{count}" for path, count in zip(files, times, strict=True)]
+    paths = _paths(judged)
     sampling = Sampling(study_options.samples, study_options.seed, chosen.jobs or default_jobs())
     collections, tables, notices = [union], list[Table](), list[Notice]()
     if other_qrels:
@@ -118,18 +109,11 @@ def agreement(
     groups = [tuple(notices)]
     if is_of_runs:
         findings = [_findings(collection, specs, study_options, sampling) for collection in collections]
-        groups += _noticed(paths, [noticed for noticed, _, _ in findings])
+        groups += _noticed(paths, [of_set.notices for of_set in findings])
         tables = _tables([str(spec) for spec in specs], paths, findings, tables)
-        about: dict[str, Any] = {"metrics": [str(spec) for spec in specs], "test": study_options.test}
-        about |= {} if study_options.test == TUKEY else {"correction": study_options.correction}
-        about |= {
-            "alpha": study_options.alpha,
-            "splits": study_options.splits,
-            "rescale": list(study_options.rescale),
-        }
     else:
         groups += [collection.qrels.notices for collection in collections]
-        about = {"metrics": [], "alpha": study_options.alpha}
+    about = _about(specs if is_of_runs else [], study_options)
     about |= {"resamples": RESAMPLES} if other_qrels else {}
     study = Study(
         name="agreement",
@@ -140,6 +124,44 @@ def agreement(
         tables=tuple(tables),
     )
     return warned(study)
+
+
+def _separate_qrels(qrels2: Any) -> list[Any]:
+    """The further sets of judgments, of which there may be none, one, or a list."""
+    if qrels2 is None:
+        return []
+    is_list = isinstance(qrels2, (list, tuple)) and bool(qrels2) and not is_row(qrels2[0])
+    return list(qrels2) if is_list else [qrels2]
+
+
+def _check_without_runs(
+    other_qrels: Sequence[Any], metrics: Metrics, study_options: AgreementOptions, chosen: Options
+) -> None:
+    """Raise OptionError where there is nothing to compare, or an option is of systems."""
+    if not other_qrels:
+        raise OptionError("runs or qrels2 is missing: systems to order, or judgments to compare with")
+    why = "requires runs: without runs, only grades are compared"
+    if metrics != AGREEMENT_METRICS:
+        raise OptionError(f"metrics {why}")
+    refuse(study_options, OF_SYSTEMS, why)
+    refuse(chosen, OF_SYSTEMS, why)
+
+
+def _paths(judged: Sequence[Qrels]) -> list[str]:
+    """The paths of the sets of judgments; one that is given again has its number."""
+    files = [qrels.path for qrels in judged]
+    times = [files[: position + 1].count(path) for position, path in enumerate(files)]
+    return [path if count == 1 else f"{path}#{count}" for path, count in zip(files, times, strict=True)]
+
+
+def _about(specs: Sequence[Spec], options: AgreementOptions) -> dict[str, Any]:
+    """The options of the study, as JSON types. specs: none where only grades are compared."""
+    if not specs:
+        return {"metrics": [], "alpha": options.alpha}
+    about: dict[str, Any] = {"metrics": [str(spec) for spec in specs], "test": options.test}
+    if options.test != TUKEY:
+        about["correction"] = options.correction
+    return {**about, "alpha": options.alpha, "splits": options.splits, "rescale": list(options.rescale)}
 
 
 def _noticed(paths: Sequence[str], by_set: Sequence[Sequence[Notice]]) -> Iterator[tuple[Notice, ...]]:
@@ -153,16 +175,7 @@ def _finding(tables: Mapping[str, Table]) -> str:
     """Where the orders of systems, or the grades, agree least."""
     sources = {"judgments": "two sets of judgments", "correlations": "", "halves": "two halves of the queries"}
     if name := next((name for name in sources if name in tables and tables[name].rows), ""):
-        tau = tables[name].columns.index("tau")
-        defined = [row for row in tables[name].rows if isinstance(row[tau], float) and row[tau] == row[tau]]
-        if not defined:
-            return ""
-        least = min(defined, key=lambda row: float(row[tau] or 0))
-        labels = ", ".join(map(str, least[:tau]))
-        which = f"{sources[name]} ({labels})" if sources[name] else labels
-        if len(defined) == 1:
-            return f"The orders of systems by {which} agree with a tau of {least[tau]:.2f}."
-        return f"The orders of systems agree least by {which}: tau {least[tau]:.2f}."
+        return _least_agreement(tables[name], sources[name])
     rows = tables["labels"].rows if "labels" in tables else []
     values = [float(value or 0) for *_, statistic, value, _, _ in rows if statistic == "agreement"]
     if not (shares := [value for value in values if not math.isnan(value)]):
@@ -170,8 +183,26 @@ def _finding(tables: Mapping[str, Table]) -> str:
     return f"The sets give the same grade to {100 * min(shares):.0f} % of the documents that both have."
 
 
-_Findings = tuple[list[Notice], list[Ints], list[Table]]
-"""By one set of judgments: the notices, the orders of the systems by each metric, and the tables."""
+def _least_agreement(table: Table, source: str) -> str:
+    """The finding of a table of correlations. source: of the two orders in a row, if it is not their labels."""
+    tau = table.columns.index("tau")
+    defined = [row for row in table.rows if isinstance(row[tau], float) and row[tau] == row[tau]]
+    if not defined:
+        return ""
+    least = min(defined, key=lambda row: float(row[tau] or 0))
+    labels = ", ".join(map(str, least[:tau]))
+    compared = f"{source} ({labels})" if source else labels
+    if len(defined) == 1:
+        return f"The orders of systems by {compared} agree with a tau of {least[tau]:.2f}."
+    return f"The orders of systems agree least by {compared}: tau {least[tau]:.2f}."
+
+
+class _Findings(NamedTuple):
+    """By one set of judgments."""
+
+    notices: list[Notice]
+    orders: list[Ints]  # of the systems, by each metric
+    tables: list[Table]
 
 
 def _tables(
@@ -179,18 +210,18 @@ def _tables(
 ) -> list[Table]:
     """findings: by each set of judgments. of_grades: tables that only several sets have."""
     if len(paths) == 1:
-        return findings[0][2]
+        return findings[0].tables
     tables = list(of_grades)
     after = next((position for position, table in enumerate(tables) if table.name == "labels"), 0)
     sets, which = (("judgments", "other"), "each two") if len(paths) > 2 else ((), "the two")
     rows: list[Row] = [
         (*(paths[a], paths[b])[: len(sets)], name, *correlations(*orders))
         for a, b in combinations(range(len(paths)), 2)
-        for name, *orders in zip(metrics, findings[a][1], findings[b][1], strict=True)
+        for name, *orders in zip(metrics, findings[a].orders, findings[b].orders, strict=True)
     ]
     title = f"Agreement of the orders of systems by {which} sets of judgments"
     tables.insert(after, Table("judgments", title, (*sets, "metric", *_TAUS), rows))
-    for of_sets in zip(*(by_set for _, _, by_set in findings), strict=True):
+    for of_sets in zip(*(of_set.tables for of_set in findings), strict=True):
         rows = [(path, *row) for path, table in zip(paths, of_sets, strict=True) for row in table.rows]
         tables.append(replace(of_sets[0], columns=("judgments", *of_sets[0].columns), rows=rows))
     return tables
@@ -205,24 +236,17 @@ def _findings(
     of_qrels = evaluated.relevance_notices(qrels, specs, outcomes[0].empty, chosen, collection.options, share)
     notices = [*qrels.notices, *of_qrels, *chain.from_iterable(noticed.notices for noticed in of_runs)]
     notices = [notice for notice in notices if notice.kind is not Kind.FEW_DOCUMENTS]  # a note of evaluations
-    results, means = [outcome.result for outcome in outcomes], _means(specs, outcomes)  # (M, R)
+    results = [outcome.result for outcome in outcomes]
+    means = _means(specs, outcomes)  # (M, R)
     signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
     orders = [levels_of(better) for better in means * signs]
     ids = qrels.queries.tolist()
     # what is random depends on the ids, not on the file
     by_id = sorted(np.flatnonzero(chosen).tolist(), key=ids.__getitem__)
     values = np.stack([np.where(run.counted, run.values, np.nan) for run in results], axis=-1)[:, by_id]
-    rescaled = []
-    for factor in options.rescale:
-        grade = qrels.grade * factor
-        if len(out_of_range(grade)):
-            raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
-        of_factor = replace(collection, qrels=qrels.replace(grade=grade))
-        try:
-            rescaled.append(_means(specs, of_factor.outcomes(specs)))
-        except MetricError as error:
-            raise MetricError(f"{error} (grades multiplied by {factor:g})") from None
-    names, pairs = [*map(str, specs)], math.comb(len(results), 2)
+    rescaled = [_rescaled_means(collection, specs, factor) for factor in options.rescale]
+    names = [*map(str, specs)]
+    pairs = math.comb(len(results), 2)
     correlated: list[Row] = [
         (names[a], names[b], *correlations(orders[a], orders[b])) for a, b in combinations(range(len(names)), 2)
     ]
@@ -235,21 +259,32 @@ def _findings(
             tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
             changes.append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
         systems += [(name, run.name, mean) for run, mean in zip(results, means[m].tolist(), strict=True)]
-    alike, taus = "Agreement of the orders of systems by two", ("metric", "other", *_TAUS)
+    alike = "Agreement of the orders of systems by two"
     of_halves = ("metric", "tau", "low", "high", "swapped", "seed")
     separates = "Pairs of systems that the metric separates"
     of_factors = ("metric", "factor", "change", "tau")
-    return (
-        notices,
-        orders,
-        [
-            Table("correlations", f"{alike} metrics", taus, correlated, shown=bool(correlated)),
-            Table("power", separates, ("metric", "pairs", "separated", "share"), power),
-            Table("halves", f"{alike} halves of the queries", of_halves, halved),
-            Table("rescaled", "What multiplying all grades changes", of_factors, changes, shown=bool(changes)),
-            Table("systems", "Mean of each system", ("metric", "system", "mean"), systems, shown=False),
-        ],
-    )
+    tables = [
+        Table(
+            "correlations", f"{alike} metrics", ("metric", "other", *_TAUS), correlated, shown=bool(correlated)
+        ),
+        Table("power", separates, ("metric", "pairs", "separated", "share"), power),
+        Table("halves", f"{alike} halves of the queries", of_halves, halved),
+        Table("rescaled", "What multiplying all grades changes", of_factors, changes, shown=bool(changes)),
+        Table("systems", "Mean of each system", ("metric", "system", "mean"), systems, shown=False),
+    ]
+    return _Findings(notices, orders, tables)
+
+
+def _rescaled_means(collection: Collection, specs: Sequence[Spec], factor: float) -> Floats:
+    """The means of the runs, (M, R), with all grades multiplied. Raises OptionError, MetricError."""
+    grade = collection.qrels.grade * factor
+    if len(out_of_range(grade)):
+        raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
+    of_factor = replace(collection, qrels=collection.qrels.replace(grade=grade))
+    try:
+        return _means(specs, of_factor.outcomes(specs))
+    except MetricError as error:
+        raise MetricError(f"{error} (grades multiplied by {factor:g})") from None
 
 
 def _means(specs: Sequence[Spec], outcomes: Sequence[evaluated.Outcome]) -> Floats:
