@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from gradeval.records import Record
@@ -126,15 +126,8 @@ def run_names(runs: Iterable[tuple[str | None, str, str | None]]) -> list[str]:
     """
     runs = list(runs)
     labels = {label for label, *_ in runs if label is not None}
-    others = [(path, short or short_name(path)) for label, path, short in runs if label is None]
-    names = [name for _, name in others]
-    while names:  # again because a path can be another run's short name
-        count = Counter(names)
-        named = zip(names, others, strict=True)
-        apart = [path if count[name] > 1 or name in labels else name for name, (path, _) in named]
-        if apart == names:
-            break
-        names = apart
+    unlabelled = [(path, short or short_name(path)) for label, path, short in runs if label is None]
+    names = _short_or_paths(unlabelled, labels)
     in_use = labels | set(names)
     seen = dict.fromkeys(labels, 1)
     for i, name in enumerate(names):
@@ -143,8 +136,23 @@ def run_names(runs: Iterable[tuple[str | None, str, str | None]]) -> list[str]:
             while f"{name}#{seen[name]}" in in_use:
                 seen[name] += 1
             names[i] = f"{name}#{seen[name]}"
-    unlabelled = iter(names)
-    return [next(unlabelled) if label is None else label for label, *_ in runs]
+    chosen = iter(names)
+    return [next(chosen) if label is None else label for label, *_ in runs]
+
+
+def _short_or_paths(unlabelled: Sequence[tuple[str, str]], labels: Collection[str]) -> list[str]:
+    """The short name of each (path, short name), or the path where another run has the name."""
+    names = [short for _, short in unlabelled]
+    while names:  # again because a path can be another run's short name
+        count = Counter(names)
+        apart = [
+            path if count[name] > 1 or name in labels else name
+            for name, (path, _) in zip(names, unlabelled, strict=True)
+        ]
+        if apart == names:
+            break
+        names = apart
+    return names
 
 
 def short_name(path: str) -> str:

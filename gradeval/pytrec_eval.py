@@ -104,21 +104,34 @@ class RelevanceEvaluator:
         positions = np.array([self._index[query] for query in queries])
         some = np.sort(positions)
         if 2 * len(some) > len(self._index):  # what depends on the grades of all queries is known already
-            found = judge.scored(specs, default_jobs()).values[:, positions]
+            by_spec = judge.scored(specs, default_jobs()).values[:, positions]
         else:
-            found = scored(judge(some), specs).values[:, np.searchsorted(some, positions)]
-        columns = []
-        for measure, row in zip(self._measures, found.copy(), strict=False):
-            metric, params = measure.spec.metric, measure.spec.params
-            if metric.name in _INTERPOLATED:  # 0 / 0 for an empty ranking, at a recall of no documents
-                lowest = params["recall"] if "recall" in params else min(params.get("points", RECALLS))
-                retrieved, relevant = found[-len(_COUNTS) :]
-                row[(retrieved == 0) & (lowest * relevant + 0.9 < 1)] = np.nan
-            printed = natural_log(np.maximum(row, GEOMETRIC_MIN)) if metric.kind is Kind.GEOMETRIC else row
-            columns.append([0.0] * len(queries) if metric.text else printed.tolist())  # no words there
+            by_spec = scored(judge(some), specs).values[:, np.searchsorted(some, positions)]
+        columns = [
+            _as_theirs(measure.spec, values, by_spec[-len(_COUNTS) :])
+            for measure, values in zip(self._measures, by_spec.copy(), strict=False)
+        ]
         names = [measure.printed for measure in self._measures]
         rows = zip(*columns, strict=True) if columns else [()] * len(queries)
         return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, rows, strict=True)}
+
+
+def _as_theirs(spec: Spec, values: Floats, counts: Floats) -> list[float]:
+    """The values of queries as pytrec_eval returns them. counts: those of _COUNTS, (2, n), if any metric is
+    interpolated.
+    """
+    metric = spec.metric
+    if metric.text:
+        return [0.0] * len(values)  # it has no words
+    if metric.name in _INTERPOLATED:  # 0 / 0 for an empty ranking, at a recall of no documents
+        levels = spec.params.get("points", RECALLS)
+        lowest = spec.params["recall"] if "recall" in spec.params else min(levels)
+        retrieved, relevant = counts
+        values[(retrieved == 0) & (lowest * relevant + 0.9 < 1)] = np.nan
+    if metric.kind is Kind.GEOMETRIC:
+        values = natural_log(np.maximum(values, GEOMETRIC_MIN))
+    converted: list[float] = values.tolist()
+    return converted
 
 
 def _of_values(function: Any, *arguments: Any) -> Any:
@@ -128,7 +141,7 @@ def _of_values(function: Any, *arguments: Any) -> Any:
         raise ValueError(str(error)) from None
 
 
-def _check(data: Mapping[str, Mapping[str, Any]], what: str, kinds: tuple[type, ...], name: str) -> list[Any]:
+def _check(data: Mapping[str, Mapping[str, Any]], label: str, kinds: tuple[type, ...], name: str) -> list[Any]:
     """The numbers of {query: {document: number}}. Raises TypeError for what pytrec_eval does not take."""
     if not isinstance(data, Mapping):
         raise TypeError(f"{name} must be a dict, not {described(data)}")
@@ -148,8 +161,8 @@ def _check(data: Mapping[str, Mapping[str, Any]], what: str, kinds: tuple[type, 
             if not isinstance(document, str):
                 raise TypeError(f"{scope}: the document id has the wrong type: {described(document)}")
             if not isinstance(number, kinds):
-                of = f"the {what} of document {named(document)}"
-                raise TypeError(f"{scope}: {of} has the wrong type: {described(number)}")
+                subject = f"the {label} of document {named(document)}"
+                raise TypeError(f"{scope}: {subject} has the wrong type: {described(number)}")
     return list(chain.from_iterable(documents.values() for documents in data.values()))
 
 
@@ -166,16 +179,8 @@ def _measures(names: Iterable[str]) -> list[PrintedSpec]:
         if not isinstance(nickname, str):
             raise TypeError(f"a measure is named by a string, not {described(nickname)}")
         for name in supported_nicknames.get(nickname, (nickname,)):
-            if name in supported_measures:
-                values_of[name]
-                continue
-            matches = ((base, _PARAMETERS.match(name, len(base))) for base in MEASURES if name.startswith(base))
-            base, values = next(
-                ((base, match[1]) for base, match in matches if match and base in supported_measures), ("", "")
-            )
-            if not base:
-                raise ValueError(f"unsupported measure {name}")
-            values_of[base].update(values.split(",") if MEASURES[base].param else ())
+            base, values = (name, "") if name in supported_measures else _base_and_values(name)
+            values_of[base].update(values.split(",") if values and MEASURES[base].param else ())
     texts = [f"{name}.{','.join(sorted(values))}" if values else name for name, values in values_of.items()]
     measures = []
     for spec, printed in _of_values(parse_trec_eval, texts):
@@ -186,6 +191,15 @@ def _measures(names: Iterable[str]) -> list[PrintedSpec]:
         base = max((name for name in MEASURES if f"{printed}_".startswith(f"{name}_")), key=len)
         measures.append(PrintedSpec(Spec(spec.metric, ordered), printed if MEASURES[base].values else base))
     return measures
+
+
+def _base_and_values(name: str) -> tuple[str, str]:
+    """'ndcg_cut_5,10' -> 'ndcg_cut', '5,10'. Raises ValueError."""
+    for base in MEASURES:
+        match = _PARAMETERS.match(name, len(base)) if name.startswith(base) else None
+        if match and base in supported_measures:
+            return base, match[1]
+    raise ValueError(f"unsupported measure {name}")
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:

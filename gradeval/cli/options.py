@@ -225,17 +225,23 @@ class SectionedCommand(Command):
             return super().parse_args(ctx, args)
         params = (param for param in self.get_params(ctx) if isinstance(param, click.Option))
         options = {name: param for param in params for name in param.opts}
-        written, unread = list[str](), list(args)
+        written = list[str]()
+        unread = list(args)
         while unread and unread[0] != "--":
-            written.append(unread.pop(0))
-            option = options.get(written[-1])
+            argument = unread.pop(0)
+            option = options.get(argument)
             if option is None or not (unread or option.is_flag):
+                written.append(argument)
                 continue
-            written[-1] = next((long for long in option.opts if long.startswith("--")), written[-1])
+            long_name = next((name for name in option.opts if name.startswith("--")), argument)
             if isinstance(option.type, click.Choice) and isinstance(option.flag_value, str):
-                written[-1] += "" if unread[0] in option.type.choices else f"={option.flag_value}"
-            elif not option.is_flag:
-                written.append(unread.pop(0))
+                written.append(
+                    long_name if unread[0] in option.type.choices else f"{long_name}={option.flag_value}"
+                )
+            elif option.is_flag:
+                written.append(long_name)
+            else:
+                written += [long_name, unread.pop(0)]
         return super().parse_args(ctx, written + unread)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
