@@ -47,8 +47,8 @@ def _read_groups(option: str, by: Any) -> Groups:
         else:
             raise TypeError
     except (TypeError, ValueError):
-        what = f"{option} must be a path, {{query: group}} or (group, queries) pairs, not {described(by)}"
-        raise OptionError(what) from None
+        message = f"{option} must be a path, {{query: group}} or (group, queries) pairs, not {described(by)}"
+        raise OptionError(message) from None
     return tuple((name, tuple(dict.fromkeys(queries))) for name, queries in groups.items())
 
 

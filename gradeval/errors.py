@@ -85,10 +85,10 @@ class InputError(GradevalError):
     what: the reason, with what was read. hint: what to do next, or ''.
     """
 
-    def __init__(self, path: str, what: str, *, line: int | None = None, hint: str = "") -> None:
-        self.path, self.line, self.what, self.hint = path, line, what, hint
+    def __init__(self, path: str, message: str, *, line: int | None = None, hint: str = "") -> None:
+        self.path, self.line, self.what, self.hint = path, line, message, hint
         position = path if line is None else f"{path}:{line}"
-        super().__init__(f"{position}: {what}" + (f". {hint}" if hint else ""))
+        super().__init__(f"{position}: {message}" + (f". {hint}" if hint else ""))
 
 
 class InputErrors(GradevalError):
@@ -111,9 +111,9 @@ class InputErrors(GradevalError):
 class MetricError(GradevalError):
     """An unknown metric or parameter, or a parameter that is out of range. hint: the nearest valid one."""
 
-    def __init__(self, what: str, *, hint: str = "") -> None:
-        self.what, self.hint = what, hint
-        super().__init__(what + (f": {hint}" if hint else ""))
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.what, self.hint = message, hint
+        super().__init__(message + (f": {hint}" if hint else ""))
 
 
 class NoExpectedValueError(MetricError):

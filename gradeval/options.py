@@ -126,8 +126,8 @@ class OptionTable(Record, init=False):
     if TYPE_CHECKING:  # it is no field
         table: ClassVar[Mapping[str, Option]]
 
-    def __init_subclass__(cls, **how: Any) -> None:
-        super().__init_subclass__(**how)
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
         cls.table = {name: row for name, row in vars(cls).items() if isinstance(row, Option)}
 
     def __init__(self, **values: Any) -> None:
@@ -162,14 +162,18 @@ def takes(rows: Mapping[str, Option], refused: Iterable[str] = ()) -> Callable[[
             lines = "".join(row.documentation for row in rows.values())
             function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{lines}"
         written = signature(function)
-        parameters = [each for each in written.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
-        keywords = [each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
-        first = {*refused, *(each.name for each in parameters)}.difference(keywords)
-        known = [*keywords, *rows] or [each.name for each in parameters]  # there are no others
+        parameters = [
+            parameter
+            for parameter in written.parameters.values()
+            if parameter.kind is not Parameter.VAR_KEYWORD
+        ]
+        keywords = [parameter.name for parameter in parameters if parameter.kind is Parameter.KEYWORD_ONLY]
+        first = {*refused, *(parameter.name for parameter in parameters)}.difference(keywords)
+        accepted = [*keywords, *rows] or [parameter.name for parameter in parameters]  # there are no others
 
         @wraps(function)
         def checked(*arguments: Any, **options: Any) -> Any:
-            check_known(options.keys() - first, known)
+            check_known(options.keys() - first, accepted)
             return function(*arguments, **options)
 
         parameters += (row.parameter for row in rows.values())
@@ -181,15 +185,15 @@ def takes(rows: Mapping[str, Option], refused: Iterable[str] = ()) -> Callable[[
     return decorate
 
 
-def check_known(names: Iterable[str], known: Sequence[str]) -> None:
+def check_known(names: Iterable[str], accepted: Sequence[str]) -> None:
     """Raise OptionError for an option that is not known, with those that are, a similar one first."""
-    unknown = sorted(set(names) - set(known))
+    unknown = sorted(set(names) - set(accepted))
     if unknown:
         from difflib import get_close_matches
 
-        near = get_close_matches(unknown[0], known, n=1)
+        near = get_close_matches(unknown[0], accepted, n=1)
         hint = f"did you mean {near[0]}? The" if near else "the"
-        raise OptionError(f"unknown option {unknown[0]}: {hint} options are {', '.join(known)}")
+        raise OptionError(f"unknown option {unknown[0]}: {hint} options are {', '.join(accepted)}")
 
 
 def read_option(name: str, kind: OptionKind, value: Any) -> Any:
@@ -216,21 +220,21 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def must_be(what: str, is_valid: Callable[[Any], bool], converted: Callable[[Any], Any] = plain) -> Read:
+def must_be(expected: str, is_valid: Callable[[Any], bool], converted: Callable[[Any], Any] = plain) -> Read:
     """What raises '… must be WHAT, not …' for invalid values, which are converted first."""
 
     def read(name: str, value: Any) -> Any:
         value = converted(value)
         if not is_valid(value):
-            raise OptionError(f"{name} must be {what}, not {described(value)}")
+            raise OptionError(f"{name} must be {expected}, not {described(value)}")
         return value
 
     return read
 
 
 def choice(*choices: str, listed: bool = False, converted: Callable[[Any], Any] = plain) -> OptionKind:
-    what = f"one of {', '.join(choices)}" if listed else " or ".join(choices)
-    read = must_be(what, lambda value: isinstance(value, str) and value in choices, converted)
+    expected = f"one of {', '.join(choices)}" if listed else " or ".join(choices)
+    read = must_be(expected, lambda value: isinstance(value, str) and value in choices, converted)
     return OptionKind("choice", read, f"Literal{[*choices]}", choices)
 
 
@@ -305,8 +309,8 @@ def _read_weights(name: str, weights: Any) -> Any:
         raise OptionError(f"{name} must be {{query: weight}} or a path, not {described(value)}")
     for query, weight in value:
         if not isinstance(weight, float) or not 0 <= weight <= LARGEST_GRADE:
-            what = f"the weight of query {named(str(query))} must be a number from 0 to {LARGEST_GRADE:g}"
-            raise OptionError(f"{name}: {what}, not {described(weight)}")
+            message = f"the weight of query {named(str(query))} must be a number from 0 to {LARGEST_GRADE:g}"
+            raise OptionError(f"{name}: {message}, not {described(weight)}")
         if not is_grade(weight):
             raise OptionError(f"{name}: the weight of query {named(str(query))}, {weight}, {TINY}")
     if len(dict(value)) < len(value):  # of a Series
@@ -325,12 +329,12 @@ def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
     """'1,5,9-12' -> the features, in order, each once. Raises OptionError."""
     features: dict[int, None] = {}
     for item in (item.strip() for text in texts for item in str(text).split(",")):
-        ends = item.split("-")
-        if not all(end.isascii() and end.isdigit() and len(end) < 20 for end in ends):
-            ends = []
-        if len(ends) not in (1, 2) or not int(ends[0]) <= int(ends[-1]) < 10**7:
+        bounds = item.split("-")
+        if not all(end.isascii() and end.isdigit() and len(end) < 20 for end in bounds):
+            bounds = []
+        if len(bounds) not in (1, 2) or not int(bounds[0]) <= int(bounds[-1]) < 10**7:
             raise OptionError(f"features must be numbers and ranges such as 1,5,9-12, not {named(item)}")
-        first, last = int(ends[0]), int(ends[-1])
+        first, last = int(bounds[0]), int(bounds[-1])
         features.update(dict.fromkeys(range(first, min(last, first + MOST_FEATURES) + 1)))
         if len(features) > MOST_FEATURES:
             hint = "choose those that the file has, such as 1,5,9-12"
@@ -356,8 +360,8 @@ def read_columns(name: str, columns: Any, roles: Sequence[str] = ROLES) -> tuple
         items = columns.items() if isinstance(columns, Mapping) else iterable(name, columns)
         pairs = tuple((str(role), str(column)) for role, column in items)
     if not all(map(all, pairs)) or len(dict(pairs)) < len(pairs) or not dict(pairs).keys() <= set(roles):
-        known = ", ".join(f"{role}=NAME" for role in roles)
-        raise OptionError(f"{name} must be some of {known}, each once, not {described(columns)}")
+        roles_listed = ", ".join(f"{role}=NAME" for role in roles)
+        raise OptionError(f"{name} must be some of {roles_listed}, each once, not {described(columns)}")
     return pairs
 
 
@@ -581,9 +585,9 @@ class Options(OptionTable, init=False):
         return self.no_relevant or DEFAULT_NO_RELEVANT
 
 
-def weighted_error(what: str) -> OptionError:
+def weighted_error(subject: str) -> OptionError:
     """The error where these would stand beside weighted means."""
-    return OptionError(f"{what} are of unweighted means. Evaluate without query_weights (--query-weights)")
+    return OptionError(f"{subject} are of unweighted means. Evaluate without query_weights (--query-weights)")
 
 
 # those that a file of checks or a manifest may have; the others are the command's, or choose what the runs are

@@ -39,12 +39,12 @@ def imported() -> None:
 
 def write_all(raw: Any, data: bytes) -> None:
     """Write all of it to a raw stream, which may take a part at a time, or nothing where it must not wait."""
-    left = memoryview(data)
-    while left:
-        written = raw.write(left)
+    unwritten = memoryview(data)
+    while unwritten:
+        written = raw.write(unwritten)
         if written is None:
             wait_for(raw.fileno(), "POLLOUT")  # there is room, or no reader any more
-        left = left[written or 0 :]
+        unwritten = unwritten[written or 0 :]
 
 
 def wait_for(descriptor: int, event: str) -> None:
