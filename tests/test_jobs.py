@@ -1,17 +1,21 @@
 """Threads and processes: they change nothing, systems with too few are no hindrance; what is pickled."""
 
+import json
 import os
 import pickle
 import random
+import signal
 import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from cli.command import gradeval as command
 from helpers import each
 
 import gradeval
@@ -27,7 +31,7 @@ from gradeval.errors import (
     UnsuitableOptionError,
 )
 from gradeval.evaluation import evaluator
-from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.evaluator import Evaluator, evaluate_all
 from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.score import score
 from gradeval.formats import letor as letor_module
@@ -80,6 +84,39 @@ def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
         for jobs in (2, 11):
             assert evaluated(jobs) == whole
         assert len(forks) == 2 + 4
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+def test_a_process_that_ends_takes_its_run_only(tmp_path, monkeypatch):
+    """The others are printed, and kept by batch --resume."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(process, "may_fork", True)
+    monkeypatch.setattr(evaluator, "_WORTH_PROCESSES", 1)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)  # pytest-xdist has some
+    names, parent, evaluated = ("a", "b", "c", "d"), os.getpid(), []
+    Path("q").write_text("1 0 x 1\n")
+    for name in names:
+        Path(name).write_text("1 Q0 x 1 1 t\n")
+    opened = Evaluator._opened
+
+    def killed(self, label, run, name_of, number):
+        if os.getpid() != parent and label == "b":
+            os.kill(os.getpid(), signal.SIGKILL)
+        evaluated.append(label)
+        return opened(self, label, run, name_of, number)
+
+    monkeypatch.setattr(Evaluator, "_opened", killed)
+    done = command("q", *(f"{name}={name}" for name in names), "-m", "AP", "-j2", "-f", "tsv")
+    ended = "b: a process that evaluates runs has ended, and so it was not evaluated. Where memory is short, "
+    assert done.code == 2 and done.lines[0] == ended + "--jobs 1 takes less of it"
+    assert done.out.splitlines()[1:] == [f"{name}\tall\tAP\t1.0000" for name in ("a", "c", "d")]
+    manifest = {"metrics": "AP", "qrels": "q", "runs": "{system}", "systems": names, "collections": ["all"]}
+    Path("m.toml").write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in manifest.items()))
+    batch = ("batch", "m.toml", "-j2", "-o", "out.json", "--resume", "--quiet")
+    assert command(*batch).code == 2
+    cells = json.loads(Path("out.json").read_text())["cells"]
+    assert [cell["status"] for cell in cells] == ["done", "failed", "done", "done"]
+    assert command(*batch).code == 0 and evaluated == ["b"]
 
 
 @pytest.fixture

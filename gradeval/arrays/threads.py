@@ -11,10 +11,9 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from typing import IO, Any, Generic, NoReturn, TypeVar
+from typing import IO, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from gradeval import process
-from gradeval.errors import GradevalError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -184,14 +183,21 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
                 work.join()
 
 
-_Child = tuple[int, int, IO[bytes]]  # its id, where to write the number of its next item, and what it sends
+class _Child(NamedTuple):
+    """A forked process. numbers: where to write that of its next item. answers: what it sends."""
+
+    id: int
+    numbers: int
+    answers: IO[bytes]
 
 
-def forked_map(function: Callable[..., R], count: int, processes: int, told: Any) -> Iterator[R] | None:
+def forked_map(
+    function: Callable[..., R], count: int, processes: int, on_tell: Any
+) -> Iterator[R | None] | None:
     """function(k, tell) for each k below `count`, in order, computed by forked processes; None where there
-    can be none. What tell() is called with in one of them, told() is called with here, by a thread. Threads
-    share the interpreter lock: twenty runs of 50,000 lines took two as long as one. Results are pickled.
-    Raises GradevalError for a process that has ended.
+    can be none. What tell() is called with in one of them, on_tell() is called with here, by a thread. Threads
+    share the interpreter lock: twenty runs of 50,000 lines took two as long as one. Results are pickled. The
+    result that a process owes when it ends, as where memory is short, is None; the others compute what is left.
     """
     is_reaped = _signal.getsignal(_signal.SIGCHLD) != _signal.SIG_DFL  # by others: its id may be another's
     if not process.may_fork or sys.platform != "linux" or threading.active_count() > 1 or is_reaped:
@@ -210,14 +216,14 @@ def forked_map(function: Callable[..., R], count: int, processes: int, told: Any
                 _work(function, numbers, answer, inherited)
             os.close(numbers)
             os.close(answer)
-            children.append((child, ask, open(answers, "rb")))  # noqa: SIM115
+            children.append(_Child(child, ask, open(answers, "rb")))  # noqa: SIM115
             spare.clear()
     except OSError:  # too many processes or files
         _end(children)
         for descriptor in spare:
             os.close(descriptor)
         return None
-    return _results(children, count, told)
+    return _results(children, count, on_tell)
 
 
 def _work(function: Callable[..., Any], numbers: int, answer: int, inherited: list[int]) -> NoReturn:
@@ -249,32 +255,61 @@ def _work(function: Callable[..., Any], numbers: int, answer: int, inherited: li
         os._exit(0)
 
 
-def _results(children: list[_Child], count: int, told: Any) -> Iterator[Any]:
-    free, registry, categories = children.copy(), dict[Any, int](), dict[str, type[Warning]]()
+class _Processes:
+    """The forked processes: each computes one result at a time, for a thread. on_tell: of forked_map()."""
 
-    def result_of(number: int) -> Any:
-        child, what = free.pop(), ""
-        try:
-            os.write(child[1], number.to_bytes(8, "little"))
-            while what not in ("made", "failed"):
-                what, value = pickle.load(child[2])
-                if what == "warned":
-                    message, name, path, line = value
-                    category = categories.setdefault(name, type(name, (Warning,), {}))
-                    warnings.warn_explicit(message, category, path, line, registry=registry)
-                elif what == "told" and told is not None:
-                    told(*value)
-        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
-            hint = "Where memory is short, --jobs 1 takes less of it"
-            raise GradevalError(f"a process that evaluates runs has ended. {hint}") from None
-        finally:
-            free.append(child)
-        if what == "failed":
-            raise value
-        return value
+    def __init__(self, children: Sequence[_Child], on_tell: Any) -> None:
+        from queue import SimpleQueue  # which few need
 
+        self.running, self.on_tell = [*children], on_tell
+        self.free = SimpleQueue[_Child | None]()  # None: no process is left
+        for child in children:
+            self.free.put(child)
+        self.registry, self.categories = dict[Any, int](), dict[str, type[Warning]]()
+
+    def remove(self, child: _Child) -> None:
+        self.running.remove(child)
+        if not self.running:
+            self.free.put(None)
+
+    def answer_of(self, child: _Child) -> tuple[str, Any]:
+        """The result or the error of its item; what comes before is passed on."""
+        while True:
+            kind, value = pickle.load(child.answers)
+            if kind == "warned":
+                message, name, path, line = value
+                category = self.categories.setdefault(name, type(name, (Warning,), {}))
+                warnings.warn_explicit(message, category, path, line, registry=self.registry)
+            elif kind != "told":
+                return kind, value
+            elif self.on_tell is not None:
+                self.on_tell(*value)
+
+    def result_of(self, number: int) -> Any:
+        while (child := self.free.get()) is not None:
+            try:
+                os.write(child.numbers, number.to_bytes(8, "little"))
+            except BrokenPipeError:  # it has ended since its last result: another one computes this
+                self.remove(child)
+                continue
+            try:
+                kind, value = self.answer_of(child)
+            except BaseException as error:
+                self.remove(child)
+                if isinstance(error, (EOFError, pickle.UnpicklingError)):  # it has ended
+                    return None
+                raise
+            self.free.put(child)
+            if kind == "failed":
+                raise value
+            return value
+        self.free.put(None)
+        return None
+
+
+def _results(children: Sequence[_Child], count: int, on_tell: Any) -> Iterator[Any]:
     try:
-        results = ordered_map(result_of, range(count), len(children))
+        results = ordered_map(_Processes(children, on_tell).result_of, range(count), len(children))
         for result in results:  # noqa: UP028  # to close these is to wait for threads, and so for processes
             yield result
     finally:
@@ -282,8 +317,8 @@ def _results(children: list[_Child], count: int, told: Any) -> Iterator[Any]:
 
 
 def _end(children: Sequence[_Child]) -> None:
-    for child, ask, answers in children:
-        os.kill(child, _signal.SIGKILL)
-        os.waitpid(child, 0)
-        os.close(ask)
-        answers.close()
+    for child in children:
+        os.kill(child.id, _signal.SIGKILL)
+        os.waitpid(child.id, 0)
+        os.close(child.numbers)
+        child.answers.close()

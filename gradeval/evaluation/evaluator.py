@@ -12,7 +12,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, forked_map, map_all, ordered_map
-from gradeval.errors import GradevalError, OptionError, described
+from gradeval.errors import GradevalError, InputError, OptionError, described
 from gradeval.evaluation import outcome
 from gradeval.evaluation.outcome import Depths, Noticed, Outcome
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult
@@ -97,6 +97,7 @@ def complete(results: Results) -> Results:
     return results
 
 
+_ENDED = "a process that evaluates runs has ended, and so it was not evaluated"
 _WORTH_PROCESSES = 1 << 23  # bytes besides the largest run; fewer are read before processes have begun
 
 
@@ -233,7 +234,10 @@ class Evaluator:
         sizes = sorted(load.stored_size(run) for _, run in runs) if processes > 1 else []
         is_worth = sum(sizes[:-1]) >= _WORTH_PROCESSES
         if is_worth and (of_runs := forked_map(in_process, len(runs), processes, Source.watch)):
-            return chain.from_iterable(of_runs)
+            return chain.from_iterable(
+                _unfinished(runs[position][1], names[position]) if outcomes is None else outcomes
+                for position, outcomes in enumerate(of_runs)
+            )
         return ordered_map(evaluate, chain.from_iterable(map(opened, range(len(runs)))), concurrent_runs)
 
     def _opened(self, label: str | None, run: Any, name_of: dict[str, str], number: int) -> Sequence[_Opened]:
@@ -326,6 +330,15 @@ class Evaluator:
 _Found = Outcome | FailedRun
 _Opened = tuple[str, Run] | _Found
 """A run with its name, or what is known of it already."""
+
+
+def _unfinished(run: Any, name_of: dict[str, str]) -> Sequence[FailedRun]:
+    """The run, or those of a file, whose process has ended. name_of: their names, by path."""
+    if isinstance(run, FailedRun):
+        return [run]
+    hint = "Where memory is short, --jobs 1 takes less of it"
+    errors = [InputError(path, _ENDED, hint=hint) for path in name_of]
+    return [FailedRun(error.path, error) for error in errors]
 
 
 def with_levels(specs: Sequence[Spec], grades: Floats) -> list[Spec]:

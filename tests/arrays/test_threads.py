@@ -22,7 +22,7 @@ from helpers import each, raises
 from gradeval.arrays import cached_property
 from gradeval.arrays import threads as parallel
 from gradeval.arrays.threads import default_jobs, forked_map, ordered_map, with_fewer
-from gradeval.errors import GradevalError, InputError
+from gradeval.errors import InputError
 
 JOBS = [1, 2, 8]
 
@@ -278,27 +278,55 @@ def test_errors_of_processes_come_in_their_place():
     def function(number, tell):
         if number == 2:
             raise InputError("file", "what", line=3, hint="Do so")
-        if number == 4:
-            os.kill(os.getpid(), signal.SIGKILL)
         return number
 
     results = forked_map(function, 5, 2, None)
     assert [next(results), next(results)] == [0, 1]
     raises(InputError, "^file:3: what. Do so$", next, results)
-    results = forked_map(lambda number, tell: function(number + 3, tell), 2, 2, None)
-    assert next(results) == 3
-    raises(GradevalError, "^a process that evaluates runs has ended. .* --jobs 1", next, results)
-
-    def killed(number, tell):
-        tell(b"the reader is busy")
-        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGKILL)).start()
-        tell(bytes(1 << 20))
-
-    results = forked_map(killed, 1, 1, lambda text: time.sleep(0.3))
-    raises(GradevalError, "^a process that evaluates runs has ended", next, results)
     results = forked_map(lambda number, tell: time.sleep(60 * number), 2, 2, None)
     next(results)
     results.close()  # nobody waits for the others
+
+
+@pytest.mark.usefixtures("forks")
+@each("processes", [2, 3])
+def test_a_process_that_ends_takes_one_result(processes):
+    """The others compute what is left; where none is, that is lost too."""
+
+    def function(number, tell):
+        if number in (1, 4):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    ended = {1: None, 4: None} if processes > 2 else dict.fromkeys((1, 4, *range(5, 40)))
+    results = [*forked_map(function, 40, processes, None)]
+    assert {number: result for number, result in enumerate(results) if result != number} == ended
+
+    def killed(number, tell):
+        if number == 0:
+            tell(b"the reader is busy")
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGKILL)).start()
+            tell(bytes(1 << 20))
+        return number
+
+    for processes in (1, 2):
+        results = [*forked_map(killed, 3, processes, lambda text: time.sleep(0.3))]
+        assert results == ([None] * 3 if processes == 1 else [None, 1, 2])
+
+
+def test_a_process_that_has_ended_before_takes_no_result(forks):
+    write, refused = os.write, []
+
+    def to_one(descriptor, data):
+        if data == bytes(8) and not refused:  # the first item
+            refused.append(descriptor)
+            raise BrokenPipeError
+        return write(descriptor, data)
+
+    with forks.context() as pipes:
+        pipes.setattr(os, "write", to_one)
+        assert [*forked_map(lambda number, tell: number, 5, 2, None)] == [0, 1, 2, 3, 4]
+    assert refused
 
 
 def test_where_no_process_is_forked(forks):

@@ -483,7 +483,7 @@ class _CollectionCells:
                     qrels, runs, self.specs, options, on_run, False, is_part=True, optional=judged, **how
                 )
             except GradevalError as error:  # of the qrels, or of options that do not suit them
-                fail(part, error)
+                fail([*waiting], error)
                 continue
             names = {run.name for run in results.runs}
             # those about several runs are found from the cells
