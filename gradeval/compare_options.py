@@ -14,6 +14,7 @@ ALL = "all"  # stands in the place of a group for all queries
 TUKEY = "tukey"
 MAXT = "maxt"
 TESTS = ("t", "randomization", "bootstrap", "wilcoxon", "sign", TUKEY)
+WEIGHTED_TESTS = ("t", "randomization", "bootstrap")  # those that weigh queries
 CORRECTIONS = ("holm", "bonferroni", "bh", MAXT, "none")
 RANDOM_TESTS = ("randomization", "bootstrap", TUKEY)  # those that may draw samples
 EXPLAINED = 250  # queries of a report, by default

@@ -7,6 +7,7 @@ tests/statistics must be no package: it would hide the standard library's statis
 import math
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations, product
+from statistics import NormalDist
 
 import numpy as np
 from numpy.random import Philox
@@ -163,8 +164,32 @@ def poisson_thresholds(mean):
     return [one for one in found if one < 2**48 - 1]
 
 
-def resampled_means(values, samples, seed):
+def weighted_t(values, weights):
+    """The weighted mean, t^2, the degrees of freedom and the variance of the mean, in fractions."""
+    values, weights, n = list(map(Fraction, values)), list(map(Fraction, weights)), len(values)
+    total = sum(weights)
+    mean = sum(w * x for w, x in zip(weights, values, strict=True)) / total
+    squares = sum((w * (x - mean)) ** 2 for w, x in zip(weights, values, strict=True))
+    variance = Fraction(n, n - 1) * squares / total**2
+    return mean, mean**2 / variance, total**2 / sum(w * w for w in weights) - 1, variance
+
+
+def bca_ends(resampled, values, weights, alpha):
+    """The ends of the BCa interval of a weighted mean, by its formula."""
+    normal, samples = NormalDist(), len(resampled)
+    mean = sum(w * x for w, x in zip(weights, values, strict=True)) / sum(weights)
+    bias = normal.inv_cdf(sum((one < mean) + (one == mean) / 2 for one in resampled) / samples)
+    influence = [w * (x - mean) for w, x in zip(weights, values, strict=True)]
+    skew = sum(u**3 for u in influence) / (6 * sum(u**2 for u in influence) ** 1.5)
+    shares = []
+    for z in (normal.inv_cdf(alpha / 2), normal.inv_cdf(1 - alpha / 2)):
+        shares.append(normal.cdf(bias + (bias + z) / (1 - skew * (bias + z))))
+    return np.quantile(resampled, shares).tolist()
+
+
+def resampled_means(values, samples, seed, weights=None):
     """The means of the resamples, and how many of these began again."""
+    weights = weights or [1.0] * len(values)
     n = len(values)
     block_rows = max(1, 2**17 // n)
     thresholds = poisson_thresholds(max(0.0, 1 - 3 / math.sqrt(n)))
@@ -189,7 +214,9 @@ def resampled_means(values, samples, seed):
                 restarted += 1
             while sum(times) < n:
                 times[next(more) * n >> 32] += 1
-            means.append(math.fsum(v for v, count in zip(values, times, strict=True) for _ in range(count)) / n)
+            drawn = [k for k, count in enumerate(times) for _ in range(count)]
+            total = math.fsum(weights[k] for k in drawn)
+            means.append(math.fsum(weights[k] * values[k] for k in drawn) / total)
     return means, restarted
 
 

@@ -603,5 +603,14 @@ def _t_test(
         outcome = tests.untested(mean, reason).replace(low=end, high=end)
     else:
         outcome = tests.t_outcome(n, mean, sd, alpha)
-    effect_size = math.nan if reason else mean / sd
-    return means, tests.Summary(n, mean, sd, effect_size, won, n - won - lost, lost), outcome
+    summary = tests.Summary(
+        n=n,
+        effective_n=float(n),
+        mean=mean,
+        sd=sd,
+        effect_size=math.nan if reason else mean / sd,
+        wins=won,
+        ties=n - won - lost,
+        losses=lost,
+    )
+    return means, summary, outcome

@@ -37,10 +37,16 @@ def agreeing(interval: Interval, p: float, alpha: float, direction: float) -> In
     return low, high
 
 
-def t_interval(mean: float, standard_error: float, df: int, alpha: float) -> Interval:
+LEAST_DF: Final = 1e-3
+"""With fewer degrees of freedom, where one query has nearly all of the weight, t rejects nothing."""
+
+
+def t_interval(mean: float, standard_error: float, df: float, alpha: float) -> Interval:
     """mean -/+ t(1 - alpha/2; df) * standard_error: the values that the t-test does not reject."""
     from scipy.special import stdtrit
 
+    if df <= LEAST_DF:
+        return UNBOUNDED
     half = -float(stdtrit(df, alpha / 2)) * standard_error
     return mean - half, mean + half
 
@@ -156,12 +162,14 @@ def _boundary(ordered: Floats, first: Ints, last: Ints, is_before: np.ufunc, piv
     return low
 
 
-def bca_interval(means: Floats, pairs: Floats, mean: float, alpha: float) -> Interval:
+def bca_interval(
+    means: Floats, pairs: Floats, mean: float, alpha: float, weights: Floats | float = 1.0
+) -> Interval:
     """The bootstrap's bias-corrected and accelerated interval of the mean. The ends are the quantiles of the
     resampled means at Phi(z0 + (z0 + z) / (1 - a (z0 + z))) for z the normal quantiles of alpha/2 and 1 -
     alpha/2. z0 is the normal quantile of the share of resampled means below the observed one, ties counted
-    half; a = sum u^3 / (6 (sum u^2)^1.5) with u_i = d_i - mean. means: (B,), from resampled_means, whose order
-    is lost. pairs: (n,), the differences; mean: theirs.
+    half; a = sum u^3 / (6 (sum u^2)^1.5) with u_i = w_i (d_i - mean), the (infinitesimal) jackknife's. means:
+    (B,), from resampled_means, whose order is lost. pairs: (n,), the differences; mean: theirs. weights: (n,).
     Source: Efron, JASA 1987; Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, section 14.3.
     """
     from scipy.special import ndtr, ndtri
@@ -170,7 +178,8 @@ def bca_interval(means: Floats, pairs: Floats, mean: float, alpha: float) -> Int
     below, through = int((means < mean - slack).sum()), int((means <= mean + slack).sum())
     # with few samples all may lie on one side, where the normal quantile would be infinite
     bias = ndtri(min(max((below + through) / 2 / samples, 0.5 / samples), 1 - 0.5 / samples))
-    u = (pairs - mean) / np.abs(pairs - mean).max()
+    u = weights * (pairs - mean)
+    u /= np.abs(u).max()
     acceleration = math.fsum((u**3).tolist()) / (6 * math.fsum((u**2).tolist()) ** 1.5)
     shifted = bias + ndtri(np.array([alpha / 2, 1 - alpha / 2]))
     # beyond 1 / a, where only an alpha below 1e-6 leads, the formula turns over: take the outermost quantile

@@ -15,7 +15,8 @@ from gradeval.arrays import Floats, Ints
 from gradeval.records import Record
 from gradeval.statistics.intervals import fewest_extreme
 from gradeval.statistics.sampling import FEW_PAIRS, TOLERANCE, FixedPoint, Sampling, over_flips, permuted_ranges
-from gradeval.statistics.tests import reason_without_p, root_sum_of_squares, valid_pairs
+from gradeval.statistics.tests import reason_without_p
+from gradeval.statistics.weighted import Sample, relative, root_sum_of_squares
 
 
 def bonferroni(p: Floats) -> Floats:
@@ -57,24 +58,28 @@ CORRECTIONS: Final[dict[str, Callable[[Floats], Floats]]] = {
 """The corrections that need the p-values alone. 'maxt' needs the differences: see maxt."""
 
 
-def maxt(differences: Floats, sampling: Sampling) -> Floats:
+def maxt(differences: Floats, sampling: Sampling, weights: Floats | None = None) -> Floats:
     """The step-down maxT p-values, (C,), of the comparisons in the columns of differences (Q, C). A sign flip,
     one of those of tests.randomization_tests, flips a query's differences in all columns, which keeps their
     dependence. With the comparisons in descending order of |t|, the adjusted p of the i-th is (b + 1) / (B +
     1), b the number of flips in which the largest |t*| of the i-th and those after it reaches its |t|, to
     1e-12; and no less than those before it. NaN are pairs that are left out, and the p of a comparison with
-    fewer than 2 pairs or with equal differences, which is outside of the family.
+    fewer than 2 pairs or with equal differences, which is outside of the family. weights: of the queries, (Q,):
+    t is that of the differences, each times its weight; those of weight 0 are left out.
     Source: Westfall and Young, "Resampling-Based Multiple Testing", 1993, algorithm 4.1.
     """
+    weights = np.ones(len(differences)) if weights is None else relative(weights)
     adjusted = np.full(differences.shape[1], np.nan)
-    family = [column for column, d in enumerate(differences.T) if not reason_without_p(valid_pairs(d))]
+    samples = [Sample.of(column, weights) for column in differences.T]
+    family = [column for column, sample in enumerate(samples) if not reason_without_p(sample.values)]
     if not family:
         return adjusted
-    valid = ~np.isnan(differences[:, family])
+    valid = ~np.isnan(differences[:, family]) & (weights > 0)[:, None]
     rows = np.flatnonzero(valid.any(axis=1))
     if len(rows) > FEW_PAIRS:  # random signs belong to the rows: all stay in their places
         rows = np.arange(len(valid))
-    values, pairs = np.where(valid, differences[:, family], 0.0)[rows], valid.sum(axis=0)
+    weighted = differences[:, family] * weights[:, None]
+    values, pairs = np.where(valid, weighted, 0.0)[rows], valid.sum(axis=0)
     fixed = FixedPoint.of(values)
     total = fixed.parts.sum(axis=0)
     scale = np.sqrt(pairs) * np.array([root_sum_of_squares(column) for column in values.T])

@@ -176,11 +176,19 @@ def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats]
     yield from ordered_map(one_block, range(-(-sampling.samples // block_rows)), sampling.jobs)
 
 
-def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
-    """The means of bootstrap resamples, (samples, C), of the rows of differences (n, C) without NaN."""
-    fixed = FixedPoint.of(differences)
-    sums = over_resamples(len(differences), sampling, lambda times: fixed.value(times @ fixed.parts))
-    return np.asfortranarray(np.concatenate(list(sums)) / len(differences))  # a column is used at a time
+def resampled_means(differences: Floats, sampling: Sampling, weights: Floats | None = None) -> Floats:
+    """The means of bootstrap resamples, (samples, C), of the rows of differences (n, C) without NaN. weights:
+    of the rows, (n,), above 0; None: all count alike.
+    """
+    weights = np.ones(len(differences)) if weights is None else weights
+    fixed = FixedPoint.of(np.column_stack([differences * weights[:, None], weights]))
+
+    def means(times: Floats) -> Floats:
+        sums = fixed.value(times @ fixed.parts)
+        return np.asarray(sums[:, :-1] / sums[:, -1:])
+
+    resampled = over_resamples(len(differences), sampling, means)
+    return np.asfortranarray(np.concatenate(list(resampled)))  # a column is used at a time
 
 
 def poisson_thresholds(mean: float) -> Ints:

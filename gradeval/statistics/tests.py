@@ -16,6 +16,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.records import Record
 from gradeval.statistics import intervals
 from gradeval.statistics.sampling import FEW_PAIRS, TOLERANCE, FixedPoint, Sampling, over_flips, resampled_means
+from gradeval.statistics.weighted import Sample, relative
 
 TOO_FEW_PAIRS: Final = "fewer than 2 pairs"
 ALL_EQUAL: Final = "all differences are equal"
@@ -34,11 +35,6 @@ def paired_differences(baseline: Floats, run: Floats) -> Floats:
     return difference
 
 
-def valid_pairs(differences: Floats) -> Floats:
-    """The differences (Q,) of the queries where both systems have a value: those that are not NaN, (n,)."""
-    return differences[~np.isnan(differences)]
-
-
 def reason_without_p(pairs: Floats) -> str:
     """Why the differences (n,) have no p whatever the test, or ''."""
     if len(pairs) < 2:
@@ -46,25 +42,14 @@ def reason_without_p(pairs: Floats) -> str:
     return ALL_EQUAL if np.ptp(pairs) <= TOLERANCE * np.abs(pairs).max() else ""
 
 
-def mean_and_sd(pairs: Floats) -> tuple[float, float]:
-    """The mean and the standard deviation (n - 1) of n numbers, whatever their order; NaN if n is too small."""
-    n = len(pairs)
-    mean = math.fsum(pairs.tolist()) / n if n else math.nan
-    return mean, root_sum_of_squares(pairs - mean) / math.sqrt(n - 1) if n > 1 else math.nan
-
-
-def root_sum_of_squares(values: Floats) -> float:
-    """sqrt(sum values^2) of (n,) numbers, n >= 1, in any order the same; tiny ones do not vanish as squares."""
-    exponent = int(np.frexp(np.abs(values).max())[1])
-    return math.ldexp(math.sqrt(math.fsum(np.square(np.ldexp(values, -exponent)).tolist())), exponent)
-
-
 class Summary(Record):
-    """A description of n paired differences. mean, sd: NaN for no pair, or for fewer than 2. effect_size:
-    mean / sd; NaN where all differences are equal. wins, ties, losses: differences above, equal to, below 0.
+    """A description of n paired differences. effective_n: as of Sample. mean, sd: NaN for no pair, or for fewer
+    than 2. effect_size: mean / sd; NaN where all differences are equal. wins, ties, losses: how many
+    differences are above, equal to, below 0, whatever their weights.
     """
 
     n: int
+    effective_n: float
     mean: float
     sd: float
     effect_size: float
@@ -73,13 +58,22 @@ class Summary(Record):
     losses: int
 
 
-def summarize(differences: Floats) -> Summary:
-    """The summary of paired differences (Q,), without NaN; the effect size is Cohen's d_z (Sakai, 2018)."""
-    pairs = valid_pairs(differences)
-    mean, sd = mean_and_sd(pairs)
-    effect = math.nan if reason_without_p(pairs) else mean / sd
-    wins, losses = int((pairs > 0).sum()), int((pairs < 0).sum())
-    return Summary(len(pairs), mean, sd, effect, wins, len(pairs) - wins - losses, losses)
+def summarize(differences: Floats, weights: Floats | None = None) -> Summary:
+    """The summary of paired differences (Q,), without NaN; the effect size is Cohen's d_z (Sakai, 2018).
+    weights: of the queries, (Q,).
+    """
+    sample = Sample.of(differences, weights)
+    wins, losses = int((sample.values > 0).sum()), int((sample.values < 0).sum())
+    return Summary(
+        n=sample.n,
+        effective_n=sample.effective_n,
+        mean=sample.mean,
+        sd=sample.sd,
+        effect_size=math.nan if reason_without_p(sample.values) else sample.mean / sample.sd,
+        wins=wins,
+        ties=sample.n - wins - losses,
+        losses=losses,
+    )
 
 
 class Outcome(Record):
@@ -97,32 +91,41 @@ class Outcome(Record):
 
 
 class PairedTest(Record):
-    """A paired test: its name in full, what its interval is of, and its function of the differences (Q, C)."""
+    """A paired test: its name in full, what its interval is of, and its function of the differences (Q, C) and
+    the weights of the queries (Q,), which tests by ranks and signs ignore.
+    """
 
     title: str
     estimand: str
-    run: Callable[[Floats, float, Sampling], list[Outcome]]
+    run: Callable[[Floats, Floats, float, Sampling], list[Outcome]]
 
 
-def paired_tests(test: str, differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
+def paired_tests(
+    test: str, differences: Floats, alpha: float, sampling: Sampling, weights: Floats | None = None
+) -> list[Outcome]:
     """The outcomes of a test for the comparisons in the columns of differences (Q, C), in order. NaN are pairs
     that are left out; all others are finite. test: one of TESTS. alpha: the level of the test, between 0 and 1;
     the intervals have the confidence 1 - alpha, and contain 0 exactly where p >= alpha. With fewer than 2
-    pairs, or equal differences, there is no p; where all are equal, the interval is that value.
+    pairs, or equal differences, there is no p; where all are equal, the interval is that value. weights: of the
+    queries, (Q,), those of weight 0 are left out; None: all count alike. Only the tests in WEIGHTED_TESTS of
+    gradeval.compare_options have weights.
     """
-    outcomes = [without_p(valid_pairs(column)) for column in differences.T]
-    is_untested = [outcome is None for outcome in outcomes]
-    tested = iter(TESTS[test].run(differences[:, is_untested], alpha, sampling))
+    if weights is None:
+        weights = np.ones(len(differences))
+    else:
+        weights, differences = relative(weights), np.where(weights[:, None] > 0, differences, np.nan)
+    outcomes = [without_p(Sample.of(column, weights)) for column in differences.T]
+    is_tested = [outcome is None for outcome in outcomes]
+    tested = iter(TESTS[test].run(differences[:, is_tested], weights, alpha, sampling))
     return [outcome or next(tested) for outcome in outcomes]
 
 
-def without_p(pairs: Floats) -> Outcome | None:
-    """The outcome of differences (n,) that have no p whatever the test; None for others."""
-    if not (reason := reason_without_p(pairs)):
+def without_p(sample: Sample) -> Outcome | None:
+    """The outcome of differences that have no p whatever the test; None for others."""
+    if not (reason := reason_without_p(sample.values)):
         return None
-    mean, _ = mean_and_sd(pairs)
-    outcome = untested(mean, reason)
-    return outcome.replace(low=mean, high=mean) if reason == ALL_EQUAL else outcome
+    outcome = untested(sample.mean, reason)
+    return outcome.replace(low=sample.mean, high=sample.mean) if reason == ALL_EQUAL else outcome
 
 
 def untested(mean: float, reason: str) -> Outcome:
@@ -131,26 +134,31 @@ def untested(mean: float, reason: str) -> Outcome:
 
 
 def _one_by_one(
-    test: Callable[[Floats, float], Outcome], differences: Floats, alpha: float, sampling: Sampling
+    test: Callable[[Sample, float], Outcome],
+    differences: Floats,
+    weights: Floats,
+    alpha: float,
+    sampling: Sampling,
 ) -> list[Outcome]:
     """Each column is tested separately, by a test that samples nothing."""
-    return [test(valid_pairs(column), alpha) for column in differences.T]
+    return [test(Sample.of(column, weights), alpha) for column in differences.T]
 
 
-def t_outcome(n: int, mean: float, sd: float, alpha: float) -> Outcome:
+def t_outcome(n: float, mean: float, sd: float, alpha: float) -> Outcome:
     """The paired t-test of n >= 2 differences with this mean and standard deviation, not all equal. t = mean /
     (sd / sqrt(n)) with n - 1 degrees of freedom; p = P(|T| >= |t|). The interval is that of the mean
-    difference. Source: Student, "The probable error of a mean", Biometrika 1908.
+    difference. n: of weighted differences their effective number, above 1.
+    Source: Student, "The probable error of a mean", Biometrika 1908.
     """
     from scipy.special import stdtr
 
-    error = sd / math.sqrt(n)
-    p = 2 * float(stdtr(n - 1, -abs(mean / error)))
-    interval = intervals.agreeing(intervals.t_interval(mean, error, n - 1, alpha), p, alpha, mean)
-    return Outcome(p, *interval, mean, f"t with {n - 1} degrees of freedom")
+    error, df = sd / math.sqrt(n), max(n - 1, intervals.LEAST_DF)
+    p = 2 * float(stdtr(df, -abs(mean / error)))
+    interval = intervals.agreeing(intervals.t_interval(mean, error, df, alpha), p, alpha, mean)
+    return Outcome(p, *interval, mean, f"t with {df:.1f} degrees of freedom".replace(".0 ", " "))
 
 
-def sign_test(pairs: Floats, alpha: float) -> Outcome:
+def sign_test(sample: Sample, alpha: float) -> Outcome:
     """The sign test of differences (n,), n >= 2, not all equal; differences of 0 are left out. p = 2 P(X >=
     max(wins, losses)), at most 1, with X binomial of wins + losses trials and probability 1/2. The interval is
     that of the median of the differences other than 0, from their order statistics.
@@ -158,7 +166,7 @@ def sign_test(pairs: Floats, alpha: float) -> Outcome:
     """
     from scipy.special import bdtr
 
-    ordered = np.sort(pairs[pairs != 0])
+    ordered = np.sort(sample.values[sample.values != 0])
     n = len(ordered)
 
     def p_value(margin: int) -> float:
@@ -184,7 +192,7 @@ def _by_ranks(
     return Outcome(p, low, high, min(max(median, low), high), method)
 
 
-def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
+def wilcoxon_test(sample: Sample, alpha: float) -> Outcome:
     """Wilcoxon's signed-rank test of differences (n,), n >= 2, not all equal. Differences of 0 are left out;
     tied magnitudes get their mean rank. The statistic is the sum of the ranks of the positive differences less
     that of the negative. p is exact for up to 50 differences without ties or zeros, and for up to 13 with; else
@@ -195,7 +203,7 @@ def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
     """
     from scipy.special import ndtr
 
-    nonzero = pairs[pairs != 0]
+    nonzero = sample.values[sample.values != 0]
     order = np.argsort(np.abs(nonzero))
     magnitude = np.abs(nonzero)[order]
     # magnitudes that agree to 1e-12 of the largest are made equal
@@ -206,8 +214,8 @@ def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
     count = np.bincount(position)
     double_rank = (2 * np.cumsum(count) - count + 1)[position]  # integers, where mean ranks are not
     balance = int((np.where(nonzero > 0, 1, -1) * double_rank).sum()) // 2
-    tied = n < len(pairs) or len(count) < n
-    exact = len(pairs) <= (_EXACT_TIED_RANKS if tied else _EXACT_RANKS)
+    tied = n < sample.n or len(count) < n
+    exact = sample.n <= (_EXACT_TIED_RANKS if tied else _EXACT_RANKS)
     if exact:  # all sets of signs are counted (Streitberg and Röhmel, 1986): exact up to n = 52
         total = int(double_rank.sum())
         ways = np.zeros(total + 1)  # ways[s]: how many sets of positive ranks have the sum s / 2
@@ -228,20 +236,23 @@ def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
     return _by_ranks(walsh, n * (n + 1) // 2, p_value, balance, alpha, method)
 
 
-def randomization_tests(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
+def randomization_tests(
+    differences: Floats, weights: Floats, alpha: float, sampling: Sampling
+) -> list[Outcome]:
     """Fisher's randomization test of each column of differences (Q, C), by flipping signs. p = (b + 1) / (B +
     1) for b of B flips whose sum reaches the magnitude of the observed one, to 1e-12 of sum |d|. All sets of
     signs are tried for up to 16 pairs, and p is then exact; otherwise `samples` random ones, the same for all
-    comparisons: they belong to the rows. Sums are exact.
+    comparisons: they belong to the rows. Sums are exact. weights: (Q,), of differences in the sums.
     Source: Fisher, "The Design of Experiments", 1935, section 21; Smucker, Allan and Carterette, CIKM 2007; (b
     + 1) / (B + 1): Phipson and Smyth, "Permutation p-values should never be zero", 2010.
     """
     few = (~np.isnan(differences)).sum(axis=0) <= FEW_PAIRS
     outcomes: dict[int, Outcome] = {}
     for column in np.flatnonzero(few).tolist():
-        [outcomes[column]] = _flipped(valid_pairs(differences[:, column])[:, None], alpha, sampling)
+        rows = ~np.isnan(differences[:, column])
+        [outcomes[column]] = _flipped(differences[rows, column][:, None], weights[rows], alpha, sampling)
     for group in _groups(np.flatnonzero(~few), 2 * intervals.flips_held(sampling.samples, alpha)):
-        outcomes |= zip(group.tolist(), _flipped(differences[:, group], alpha, sampling), strict=True)
+        outcomes |= zip(group.tolist(), _flipped(differences[:, group], weights, alpha, sampling), strict=True)
     return [outcomes[column] for column in range(differences.shape[1])]
 
 
@@ -251,27 +262,28 @@ def _groups(columns: Ints, held: int) -> Iterator[Ints]:
     return (columns[start : start + size] for start in range(0, len(columns), size))
 
 
-def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
+def _flipped(differences: Floats, weights: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
     """The outcomes of the columns (Q, C), all with the same flips of all Q rows. With S the sum of the flipped
-    differences, F their number, and S', F' those of the others, a flip of d - v is at least as extreme as none
-    for v from the lesser to the greater of the means S / F and S' / F', and for every v if one has no
-    differences. A sum within half the tolerance counts as 0, so that ties have v = 0.
+    differences, each times its weight, F that of their weights, and S', F' those of the others, a flip of d - v
+    is at least as extreme as none for v from the lesser to the greater of the means S / F and S' / F', and for
+    every v if one has no differences. A sum within half the tolerance counts as 0, so that ties have v = 0.
     """
     queries, valid = len(differences), ~np.isnan(differences)
-    filled = np.where(valid, differences, 0.0)
-    fixed = FixedPoint.of(filled)
+    weighted = np.where(valid, differences * weights[:, None], 0.0)
+    fixed = FixedPoint.of(weighted)
     patterns, pattern = _patterns(valid)
-    columns = np.concatenate([fixed.parts, patterns.astype(np.float64)], axis=1)
+    shares = FixedPoint.of(patterns * weights[:, None])
+    columns = np.concatenate([fixed.parts, shares.parts], axis=1)
     total, last = columns.sum(axis=0), fixed.parts.shape[1]
-    slack = np.array([TOLERANCE / 2 * math.fsum(column) for column in np.abs(filled).T.tolist()])
+    slack = np.array([TOLERANCE / 2 * math.fsum(column) for column in np.abs(weighted).T.tolist()])
 
     def mean(sums: Floats) -> Floats:
-        value, number = fixed.value(sums[:, :last]), sums[:, last:][:, pattern]
+        value, share = fixed.value(sums[:, :last]), shares.value(sums[:, last:])[:, pattern]
         value[np.abs(value) <= slack] = 0.0
-        return value / number
+        return value / share
 
     def ranges(sums: Floats) -> tuple[Floats, Floats]:
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):
             flipped, complements = mean(sums), mean(total - sums)
         low, high = np.minimum(flipped, complements), np.maximum(flipped, complements)
         return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
@@ -281,7 +293,7 @@ def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outc
     blocks = over_flips(columns, sampling, ranges)
     intervals_by_sign = intervals.sign_flip_intervals(blocks, differences.shape[1], flips, alpha)
     return [
-        Outcome(p, low, high, mean_and_sd(valid_pairs(column))[0], method)
+        Outcome(p, low, high, Sample.of(column, weights).mean, method)
         for p, low, high, column in zip(
             *(end.tolist() for end in intervals_by_sign), differences.T, strict=True
         )
@@ -294,19 +306,23 @@ def _patterns(valid: Bools) -> tuple[Bools, Ints]:
     return patterns, pattern.reshape(-1)
 
 
-def bootstrap_intervals(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
-    """The BCa interval of the mean of each column of differences (Q, C), of the same resamples; no p."""
+def bootstrap_intervals(
+    differences: Floats, weights: Floats, alpha: float, sampling: Sampling
+) -> list[Outcome]:
+    """The BCa interval of the mean of each column of differences (Q, C), of the same resamples; no p. Queries
+    are drawn alike, and keep their weights (Q,) in the mean of a resample.
+    """
     outcomes: dict[int, Outcome] = {}
     method = f"{sampling.samples:,} bootstrap resamples"
     patterns, pattern = _patterns(~np.isnan(differences))
     for index, rows in enumerate(patterns.T):
         for group in _groups(np.flatnonzero(pattern == index), sampling.samples):
-            resampled = resampled_means(differences[np.ix_(rows, group)], sampling)
+            resampled = resampled_means(differences[np.ix_(rows, group)], sampling, weights[rows])
             for column, means in zip(group.tolist(), resampled.T, strict=True):
-                pairs = differences[rows, column]
-                mean, _ = mean_and_sd(pairs)
-                interval = intervals.bca_interval(means, pairs, mean, alpha)
-                outcomes[column] = Outcome(math.nan, *interval, mean, method, NO_P)
+                sample = Sample.of(differences[rows, column], weights[rows])
+                pairs = sample.values, sample.mean
+                interval = intervals.bca_interval(means, *pairs, alpha, sample.weights)
+                outcomes[column] = Outcome(math.nan, *interval, sample.mean, method, NO_P)
     return [outcomes[column] for column in range(differences.shape[1])]
 
 
@@ -317,26 +333,26 @@ def interval_of_mean(
     confidence: float,
     *,
     bounds: tuple[float, float] = intervals.UNBOUNDED,
+    weights: Floats | None = None,
 ) -> tuple[float, float]:
-    """The interval of the mean of the values that are not NaN, (n,); NaN for fewer than two of them. method:
+    """The interval of the mean of the values that are not NaN, (Q,); NaN for fewer than two of them. method:
     't', or 'bootstrap', BCa of 100,000 resamples. confidence: in percent. bounds: the lowest and the highest
-    value that there can be, at which t intervals end.
+    value that there can be, at which t intervals end. weights: of the queries, (Q,).
     """
-    defined, alpha = values[~np.isnan(values)], 1 - confidence / 100
-    if len(defined) < 2:
+    sample, alpha = Sample.of(values, weights), 1 - confidence / 100
+    if sample.n < 2:
         return math.nan, math.nan
     if method == "bootstrap":
-        if (defined == defined[0]).all():
+        if (sample.values == sample.values[0]).all():
             return mean, mean
-        [outcome] = bootstrap_intervals(defined[:, None], alpha, Sampling())
+        [outcome] = bootstrap_intervals(sample.values[:, None], sample.weights, alpha, Sampling())
         return outcome.low, outcome.high
-    _, sd = mean_and_sd(defined)
-    interval = intervals.t_interval(mean, sd / math.sqrt(len(defined)), len(defined) - 1, alpha)
+    interval = intervals.t_interval(mean, sample.standard_error, sample.effective_n - 1, alpha)
     return intervals.within(interval, mean, bounds)
 
 
-def _t_test(pairs: Floats, alpha: float) -> Outcome:
-    return t_outcome(len(pairs), *mean_and_sd(pairs), alpha)
+def _t_test(sample: Sample, alpha: float) -> Outcome:
+    return t_outcome(sample.effective_n, sample.mean, sample.sd, alpha)
 
 
 _HODGES_LEHMANN = "Hodges-Lehmann estimate of the nonzero differences"

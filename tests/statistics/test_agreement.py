@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gradeval.statistics import agreement
 from gradeval.statistics.agreement import ALPHAS, OF_TWO, Ratings, estimates
 from gradeval.statistics.sampling import Sampling, over_resamples
-from gradeval.statistics.tests import bootstrap_intervals
+from gradeval.statistics.tests import paired_tests
 
 A, B = ([float(digit) for digit in text] for text in ("0011223301", "0111233200"))
 NONE = math.nan
@@ -162,7 +162,7 @@ def test_intervals_of_a_mean_are_those_of_the_bootstrap():
     sampling = Sampling(2000, 5)
     made_of = dict(zip(OF_TWO, estimates(Ratings.of(grades, query), 0.1, sampling), strict=True))
     of_queries = np.bincount(query, grades[1] - grades[0]) / 20
-    [expected] = bootstrap_intervals(of_queries[:, None], 0.1, sampling)
+    [expected] = paired_tests("bootstrap", of_queries[:, None], 0.1, sampling)
     value, *interval = made_of["difference"]
     assert value == pytest.approx(of_queries.mean())
     assert tuple(interval) == pytest.approx((expected.low, expected.high), abs=1e-9)

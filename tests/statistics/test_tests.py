@@ -23,9 +23,9 @@ from gradeval.statistics.tests import (
     interval_of_mean,
     paired_differences,
     paired_tests,
-    root_sum_of_squares,
     summarize,
 )
+from gradeval.statistics.weighted import root_sum_of_squares
 
 NAN = math.nan
 WITH_P = [name for name in TESTS if name != "bootstrap"]
@@ -234,7 +234,7 @@ def test_differences_and_their_summary() -> None:
     assert np.isnan(paired_differences(baseline, run)[3:5]).all()
     assert np.array_equal(paired_differences(run, baseline)[:3], -paired_differences(baseline, run)[:3])
     assert summarize(np.array([1.0, NAN, -1.0, 3.0, 0.0, 2.0])) == Summary(
-        5, 1.0, pytest.approx(math.sqrt(2.5)), pytest.approx(1 / math.sqrt(2.5)), 3, 1, 1
+        5, 5.0, 1.0, pytest.approx(math.sqrt(2.5)), pytest.approx(1 / math.sqrt(2.5)), 3, 1, 1
     )
     assert root_sum_of_squares(np.array([3e-200, 4e-200])) == pytest.approx(5e-200)
     assert root_sum_of_squares(np.array([3e200, 4e200])) == pytest.approx(5e200)

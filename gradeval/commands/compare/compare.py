@@ -27,6 +27,7 @@ from gradeval.render.document import Tabular, WithNotices, exact, warned
 from gradeval.statistics import multiple, tests
 from gradeval.statistics.intervals import UNBOUNDED, agreeing, queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
+from gradeval.statistics.weighted import Sample
 from gradeval.version import __version__
 
 if TYPE_CHECKING:
@@ -608,7 +609,7 @@ def _tukey_outcomes(
     for baseline, run in pairs:
         cell = runs.index(run), runs.index(baseline)
         for of_metric, column in zip(hsd, values.differences(baseline, run), strict=True):
-            outcome, p = tests.without_p(tests.valid_pairs(column)), math.nan
+            outcome, p = tests.without_p(Sample.of(column)), math.nan
             if outcome is None:
                 difference, p = float(of_metric.differences[cell]), float(of_metric.p[cell])
                 ends = difference - of_metric.margin, difference + of_metric.margin
