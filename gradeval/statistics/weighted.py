@@ -11,8 +11,8 @@ from gradeval.records import Record
 
 
 class Sample(Record, eq=False):
-    """Numbers of n queries, (n,), and the weights of these in proportion to the largest, (n,). Equal weights are
-    1, and what is computed of them has then the digits of what is computed without weights.
+    """Numbers of n queries, (n,), and the weights of these in proportion to the largest, (n,). Equal weights
+    are 1, and what is computed of them has then the digits of what is computed without weights.
     """
 
     values: Floats
