@@ -20,7 +20,7 @@ class Sample(Record, eq=False):
 
     @classmethod
     def of(cls, values: Floats, weights: Floats | None = None) -> Sample:
-        """The values (Q,) that are not NaN, of queries with a weight above 0. weights: (Q,); None: all are 1."""
+        """The values (Q,) that are not NaN, of queries with a weight above 0. weights: (Q,); None: all 1."""
         counts = ~np.isnan(values)
         if weights is None:
             return cls(values[counts], np.ones(np.count_nonzero(counts)))
@@ -38,8 +38,8 @@ class Sample(Record, eq=False):
 
     @cached_property
     def sd(self) -> float:
-        """The standard deviation, sqrt(n / (n - 1) * sum w^2 (x - mean)^2 / sum w^2), whatever the order; NaN for
-        fewer than 2 numbers. The standard error of the mean is sd / sqrt(effective_n).
+        """The standard deviation, sqrt(n / (n - 1) * sum w^2 (x - mean)^2 / sum w^2), whatever the order; NaN
+        for fewer than 2 numbers. The standard error of the mean is sd / sqrt(effective_n).
         """
         if self.n < 2:
             return math.nan

@@ -93,7 +93,7 @@ def test_random_flips_and_resamples_against_slow_ones() -> None:
 @each("test", WEIGHTED_TESTS)
 @each("weight", [1.0, 0.3, 1e-150, 1e150])
 def test_equal_weights_are_none(test: str, weight: float) -> None:
-    """To the last digit, with few queries and many; queries of weight 0 are left out as those without a value."""
+    """To the last digit, with few queries and many; those of weight 0 are left out as if without a value."""
     for n in (6, 30):
         d = np.random.default_rng(n).normal(0.2, 1, (n, 3))
         d[1, 1] = NAN
