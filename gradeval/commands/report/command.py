@@ -44,7 +44,8 @@ _ENDINGS = ("", ".html", ".htm")
 @_page(
     "--explain",
     "Explain the values of N queries: those on which the runs differ most by the first metric; of one "
-    f"run, those with the lowest values. This sets the time and the size of the page. Default: {EXPLAINED}.",
+    "run, those with the lowest values. With 0 the page contains no judgments and no rankings. This sets the "
+    f"time and the size of the page. Default: {EXPLAINED}.",
     type=cli.Integer(0, 10**6),
     default=EXPLAINED,
 )
@@ -65,7 +66,8 @@ def report_command(
     It shows the means, and the differences from the first run with intervals and significance, as gradeval
     compare does; a chart and a table of all queries, which sort and filter; how the values of a query come
     about, as gradeval explain does; how much of the rankings is judged; and how the page was made. NAME=RUN
-    labels a run.
+    labels a run. The page contains judgments and rankings of the queries that it explains; --explain 0 leaves
+    them out of a page that is to be published.
     """
     check_runs(runs, options["features"])
     labelled = with_baseline(runs, options["baseline"])

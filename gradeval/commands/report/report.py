@@ -137,9 +137,9 @@ def report(
     qrels, runs, metrics: as compare() takes them; one run is enough. text: {document: text}, or a file of these
     (TSV or JSON lines), whose texts stand beside the ids. queries_text: the same of queries. title: of the
     page. explain: how many queries have their values explained document by document: those on which the runs
-    differ most. interval: show the confidence interval of each mean, by the t distribution ('t') or by BCa
-    ('bootstrap'). progress: is called with the queries explained and their number. options: those listed below.
-    Raises GradevalError.
+    differ most. The page contains their judgments and rankings; with 0 it contains none. interval: show the
+    confidence interval of each mean, by the t distribution ('t') or by BCa ('bootstrap'). progress: is called
+    with the queries explained and their number. options: those listed below. Raises GradevalError.
     """
     doc.library("jinja2")  # before everything is computed
     if not isinstance(title, str):
@@ -316,6 +316,7 @@ def _page(report: Report, digits: Digits) -> str:
         notices=list(lines(report.notices, len(runs))),
         made=_made(report),
         inputs=doc.Grid("Input", ("input", "file", "SHA-256"), inputs, 3),
+        embedded=_embedded(report),
         data=Markup(_values(report, digits)),
         explanations=_explanations(report, digits),
     )
@@ -423,6 +424,16 @@ def _made(report: Report) -> list[tuple[str, str]]:
         ("ties", ", ".join(dict.fromkeys(run.ties for run in report.results.runs))),
         *(("signature", visible(text)) for text in report.results.signatures(report.specs)),
     ]
+
+
+def _embedded(report: Report) -> str:
+    """Whether the page contains judgments and rankings, which not everybody may publish."""
+    if not report.explained:
+        return "This page contains no judgments and no rankings."
+    count = many(len(report.explained), "query", "queries")
+    what = f"the ids, grades, ranks and scores of documents of {count}"
+    without = "gradeval report --explain 0 (explain=0 in Python) makes a page without them"
+    return f"This page contains judgments and rankings: {what}. {without}."
 
 
 # --- the data of the script

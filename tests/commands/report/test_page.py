@@ -310,6 +310,25 @@ def _values(found: Report) -> dict[str, list[float]]:
     return dict(zip(found.values.queries, found.values.values[:, 0].T.tolist(), strict=True))
 
 
+def test_the_foot_says_whether_it_contains_judgments_and_rankings() -> None:
+    judged, run = {"q1": {"DOC1": 2, "DOC2": 1}}, {"q1": {"DOC1": 7.75, "DOC3": 6.25}}
+    texts: dict[str, Any] = {"text": {"DOC1": "A title"}, "queries_text": {"q1": "What was asked"}}
+    secret = "DOC", "7.75", "6.25", "A title", "What was asked"
+    for explain, number, says in (
+        (
+            1,
+            len(secret),
+            "contains judgments and rankings: the ids, grades, ranks and scores of documents of 1 query. ",
+        ),
+        (0, 0, "This page contains no judgments and no rankings."),
+    ):
+        html = gradeval.report(judged, {"run": run}, "muAP nDCG@3 F@3", explain=explain, **texts).render()
+        everything = html + json.dumps(data_of(html))
+        assert sum(text in everything for text in secret) == number
+        assert says in Page(html).texts["p"][-1]
+        assert ("--explain 0" in html) == (explain > 0)
+
+
 def test_errors() -> None:
     for options, message in (
         ({"title": 1}, "title must be a string"),
