@@ -102,7 +102,9 @@ def explain_command(
         if side is not None and not side.retrieved:
             empty.setdefault(side.run, []).append(side.query)
     notices = [*explanations[0].notices]
-    notices += [Notice(Kind.NOTHING_RETRIEVED, name, len(of), queries=of) for name, of in empty.items()]
+    notices += [
+        Notice(Kind.NOTHING_RETRIEVED, name, len(queries), queries=queries) for name, queries in empty.items()
+    ]
     texts = [explanation.query_text for explanation in explanations if explanation.query_text]
     notices += text_notices(options["text"], explanations[0].titles, options["queries_text"], texts)
     if not job.passes(notices, runs=explanations.runs_read):

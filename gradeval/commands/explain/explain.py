@@ -167,8 +167,8 @@ class Explanation(WithNotices, Tabular):
     notices: tuple[Notice, ...] = ()
 
     def __repr__(self) -> str:
-        what = f"{self.metric} of query {self.query!r}, {self.run}: {self.value:.4f}"
-        return f"Explanation({what}, notices={len(self.warnings)})"
+        about = f"{self.metric} of query {self.query!r}, {self.run}: {self.value:.4f}"
+        return f"Explanation({about}, notices={len(self.warnings)})"
 
     @property
     def runs_read(self) -> int:
@@ -176,7 +176,10 @@ class Explanation(WithNotices, Tabular):
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each document: its rank, id, score and grade, and what it adds to the value."""
-        return [{**of._asdict(), "contribution": self.contributions.get(of)} for of in self.documents]
+        return [
+            {**document._asdict(), "contribution": self.contributions.get(document)}
+            for document in self.documents
+        ]
 
     @property
     def is_sum(self) -> bool:
@@ -218,7 +221,7 @@ class Explanation(WithNotices, Tabular):
         adds, first = self.contributions, self.ranked[:ranks]
         below = {document: self.place(document) or 0 for document in set(adds).difference(first)}
         # where there are groups, every judged document adds
-        adding = [] if self.groups else [d for d, place in below.items() if place and abs(adds[d]) > 0]
+        adding = [] if self.groups else [d for d, position in below.items() if position and abs(adds[d]) > 0]
         most = sorted(adding, key=lambda document: (-abs(adds[document]), below[document]))[:further]
         missed = [document for document in self.documents[self.retrieved :] if self.place(document) is None]
         positive = [document for document in missed if (document.grade or 0) > 0]
@@ -258,8 +261,10 @@ class Explanation(WithNotices, Tabular):
         for name, document in {**by_id[0], **by_id[1]}.items():
             ours, theirs = (documents.get(name) for documents in by_id)
             adds, other_adds = (  # None for a document that was not tried
-                0.0 if of is None else side.contributions.get(of, None if side.untried else 0.0)
-                for side, of in zip(sides, (ours, theirs), strict=True)
+                0.0
+                if document_of_side is None
+                else side.contributions.get(document_of_side, None if side.untried else 0.0)
+                for side, document_of_side in zip(sides, (ours, theirs), strict=True)
             )
             if adds is not None and other_adds is not None:
                 row = (document.grade, ours and ours.rank, theirs and theirs.rank, adds, other_adds)
@@ -270,15 +275,15 @@ class Explanation(WithNotices, Tabular):
     def _places(self) -> list[dict[str, int]]:
         """The place of each document in the run and in the other run, from 0."""
         sides = self, self.against or self
-        return [{document.id: place for place, document in enumerate(side.ranked)} for side in sides]
+        return [{document.id: position for position, document in enumerate(side.ranked)} for side in sides]
 
     def displaced_by(self, document: str) -> list[Document]:
         """The documents that took the place that a document has in the other run, if it is lower here."""
         ours, theirs = self._places
-        place = theirs.get(document)
-        if place is None or ours.get(document, math.inf) <= place:
+        position = theirs.get(document)
+        if position is None or ours.get(document, math.inf) <= position:
             return []
-        return [taken for taken in self.ranked[: place + 1] if theirs.get(taken.id, math.inf) > place]
+        return [taken for taken in self.ranked[: position + 1] if theirs.get(taken.id, math.inf) > position]
 
     def to_dict(self) -> dict[str, Any]:
         """The object of json. Numbers are exact, undefined ones None."""
@@ -310,7 +315,9 @@ class Explanation(WithNotices, Tabular):
             content |= {"changes": list(map(_of_document, self.changes)), "untried": self.untried or None}
         content["ideal"] = None if self.ideal is None else list(map(_of_document, self.ideal))
         content["by_rank"] = list(self.by_rank) or None
-        content |= {name: [of._asdict() for of in getattr(self, name)] or None for name in ("levels", "groups")}
+        content |= {
+            name: [part._asdict() for part in getattr(self, name)] or None for name in ("levels", "groups")
+        }
         content["phi"] = self.phi and self.phi._asdict()
         return {name: value for name, value in content.items() if value is not None}
 
@@ -322,7 +329,11 @@ class Explanations(WithNotices, Tabular, list[Explanation]):
 
     def rows(self) -> list[dict[str, Any]]:
         """Those of each explanation, with the query and its value."""
-        return [{"query": of.query, "value": of.value, **row} for of in self for row in of.rows()]
+        return [
+            {"query": explanation.query, "value": explanation.value, **row}
+            for explanation in self
+            for row in explanation.rows()
+        ]
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -363,26 +374,20 @@ def explain(
     for Explanation.titles. queries_text: the same of queries, such as BEIR's queries.jsonl. options: those
     listed below. Raises GradevalError.
     """
-    queries = list(map(str, [query] if isinstance(query, (str, int)) else () if query is None else query))
+    queries = _query_ids(query)
     if worst is not None:
         worst = whole("worst", worst, 1, 10**9)
     if bool(queries) == bool(worst):
         raise OptionError("one of query and worst chooses what is explained (--query ID, --worst N)")
-    labelled = [side for of in ([run] if against is None else [run, against]) for side in separate_runs(of)]
+    compared = [run] if against is None else [run, against]
+    labelled = [named_run for given in compared for named_run in separate_runs(given)]
     check_labels(labelled)
-    spec, *others = parse(metric)
-    if others or spec.metric.text:
-        names = ", ".join(map(str, [spec, *others]))
-        raise MetricError(f"one metric with numbers is explained at a time, not {names}")
+    spec = _one_metric(metric)
     chosen = Options(**options)
-    of_queries = {name: row for name, row in OF_RUNS.items() if row.section == QUERIES_SECTION}
-    if queries and any(getattr(chosen, name) != row.default for name, row in of_queries.items()):
-        raise OptionError(f"{' and '.join(of_queries)} are those that worst chooses from; query names them")
-    if chosen.ties == EXPECTED:
-        raise OptionError(f"ties={EXPECTED} is a mean over all orders: an explanation shows the ranks of one")
+    _check_options(chosen, queries)
     judged, runs = open_to_explain(qrels, labelled, chosen)
     chosen = outcome.with_ids(chosen, judged)
-    if len(runs) > (1 if against is None else 2):
+    if len(runs) > len(compared):
         raise OptionError(f"one run is explained at a time, beside one to compare with, not {len(runs)} runs")
     positions = _worst(judged, runs, spec, chosen, worst) if worst else judged.positions(queries)
     sides = [list(chain(*of_runs)) for of_runs in explained(judged, runs, positions, [spec], chosen)]
@@ -395,6 +400,30 @@ def explain(
         of_query: dict[str, Any] = {"query_text": texts.get(ours.query, ""), "notices": notices}
         explanations.append(replace(ours, against=theirs[0] if theirs else None, titles=titles, **of_query))
     return warned(explanations)
+
+
+def _query_ids(query: str | Iterable[str] | None) -> list[str]:
+    if query is None:
+        return []
+    return [str(query)] if isinstance(query, (str, int)) else list(map(str, query))
+
+
+def _one_metric(metric: str | Iterable[str]) -> Spec:
+    """Raises MetricError for several metrics, or one of texts."""
+    spec, *more = parse(metric)
+    if more or spec.metric.text:
+        names = ", ".join(map(str, [spec, *more]))
+        raise MetricError(f"one metric with numbers is explained at a time, not {names}")
+    return spec
+
+
+def _check_options(options: Options, queries: Sequence[str]) -> None:
+    """Raise OptionError for options that an explanation has no use for. queries: those that are named."""
+    of_queries = {name: row for name, row in OF_RUNS.items() if row.section == QUERIES_SECTION}
+    if queries and any(getattr(options, name) != row.default for name, row in of_queries.items()):
+        raise OptionError(f"{' and '.join(of_queries)} are those that worst chooses from; query names them")
+    if options.ties == EXPECTED:
+        raise OptionError(f"ties={EXPECTED} is a mean over all orders: an explanation shows the ranks of one")
 
 
 def open_to_explain(
@@ -423,8 +452,8 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
         raise OptionError(f"no query is left to choose from: queries={options.queries}, and no run has them")
     scores = [Judge(qrels, of_run, options).scored([spec], jobs) for of_run in reduced]
     is_empty = np.logical_or.reduce([of_run.empty[0] for of_run in scores])
-    worth, *others = (of_run.values[0] for of_run in scores)
-    worth = worth - others[0] if others else worth
+    worth, *other_values = (of_run.values[0] for of_run in scores)
+    worth = worth - other_values[0] if other_values else worth
     defined = np.flatnonzero(counted & ~np.isnan(worth))
     if not len(defined):
         raise MetricError(f"{spec} is undefined for all queries")
@@ -477,7 +506,11 @@ def titles_of(text: Any, documents: Set[str]) -> Mapping[str, str]:
 def text_notices(text: str | None, titles: object, queries_text: str | None, texts: object) -> list[Notice]:
     """The notices about files of titles, and of the texts of queries, that have none of those wanted."""
     files = (text, titles, NO_TITLE), (queries_text, texts, NO_TEXT)
-    return [Notice(Kind.NO_TITLES, path, 0, rule=rule) for path, of, rule in files if path and not of]
+    return [
+        Notice(Kind.NO_TITLES, path, 0, rule=rule)
+        for path, texts_of_file, rule in files
+        if path and not texts_of_file
+    ]
 
 
 # --- the documents of a query, and what each contributes
@@ -545,13 +578,15 @@ def _of_sum(
     total, base, normalizer = (float(np.broadcast_to(part, 1)[0]) for part in parts)
     of_rows = judgments.rank, documents, details.scaled
     added, ideal = _terms(terms, terms, *of_rows), None if best is None else _terms(best, terms, *of_rows)
-    if (each := terms.unjudged) and positions is None:
+    if (unjudged_term := terms.unjudged) and positions is None:
         # documents that are not judged have no rows, but names here
-        others = [document for document in _unjudged(basis) if (document.rank or 0) <= judgments.depth]
-        adds = terms.scale * each / normalizer
-        numbered = enumerate(others, 1)
-        added += tuple(Term(other, each, total + n * each, adds, other.rank) for n, other in numbered)
-        total, base = total + each * len(others), base + each * len(others)
+        unjudged = [document for document in _unjudged(basis) if (document.rank or 0) <= judgments.depth]
+        adds = terms.scale * unjudged_term / normalizer
+        numbered = enumerate(unjudged, 1)
+        added += tuple(
+            Term(other, unjudged_term, total + n * unjudged_term, adds, other.rank) for n, other in numbered
+        )
+        total, base = total + unjudged_term * len(unjudged), base + unjudged_term * len(unjudged)
     if details.groups:
         positions = {term.document: term.position for term in added if term.document and term.position}
     return replace(
@@ -604,7 +639,7 @@ def _terms(
     nothing: list[Any] = [None] * len(of_row)
     gain, discount, ranks = nothing, nothing, rank[terms.row].tolist() if terms is whole else nothing
     if isinstance(terms, DiscountedTerms):
-        ranks, gain, discount = (of.tolist() for of in (terms.rank, terms.gain, terms.discount))
+        ranks, gain, discount = (column.tolist() for column in (terms.rank, terms.gain, terms.discount))
     position = [None if at is None or at == math.inf else int(at) for at in ranks]
     adds = ratio(whole.scale * value, float(np.broadcast_to(whole.normalizer, 1)[0]))
     made_of = nothing
@@ -624,9 +659,9 @@ def phi_of(function: RelevanceFunction, judgments: Judgments, samples: int = _SA
 
     grades, counts = np.unique(judgments.grade, return_counts=True)
     values = phi(grades)
-    rows = zip(*(of.tolist()[::-1] for of in (grades, counts, values, exp2_gain(values))), strict=True)
-    ends = (min(points[0][1], float(grades[0])), points[-1][1]) if points else (0.0, 0.0)
-    at = np.linspace(*ends, samples)
+    rows = zip(*(column.tolist()[::-1] for column in (grades, counts, values, exp2_gain(values))), strict=True)
+    grade_range = (min(points[0][1], float(grades[0])), points[-1][1]) if points else (0.0, 0.0)
+    at = np.linspace(*grade_range, samples)
     return Phi(points, whisker, tuple(rows), tuple(zip(at.tolist(), phi(at).tolist(), strict=True)))
 
 

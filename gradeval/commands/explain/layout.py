@@ -29,13 +29,15 @@ Row = dict[str, Any]
 
 
 def document(
-    result: Explanation | Explanations, how: RenderOptions, *, ranks: int | None = None, loss: bool = False
+    result: Explanation | Explanations, options: RenderOptions, *, ranks: int | None = None, loss: bool = False
 ) -> Document:
     """ranks: how many are shown, and how many of lower ones; by default first_ranks. loss: what each costs."""
     explanations = [result] if isinstance(result, Explanation) else result
     about = {"gradeval": __version__, "format": FORMAT_VERSION}
     return Document(
-        blocks=lambda: chain(*(_blocks(of, ranks or of.first_ranks, loss, how.digits) for of in explanations)),
+        blocks=lambda: chain(
+            *(_blocks(of, ranks or of.first_ranks, loss, options.digits) for of in explanations)
+        ),
         content=lambda: {**about, "explanations": [explanation.to_dict() for explanation in explanations]},
     )
 
@@ -62,7 +64,10 @@ def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) ->
         raise OptionError(f"{explanation.metric}: losses are defined for {which}")
     losses = [loss for loss in explanation.losses if loss.loss]
     numbers = _rows(("ideal rank", "adds", "ideally adds", "loss"), (loss[1:] for loss in losses[:ranks]))
-    rows = [{**_described(explanation, of.document), **row} for of, row in zip(losses, numbers, strict=False)]
+    rows = [
+        {**_described(explanation, loss_row.document), **row}
+        for loss_row, row in zip(losses, numbers, strict=False)
+    ]
     rows += _rest("loss", [loss.loss for loss in losses[ranks:]])
     rows.append({"document": "1 - value", "loss": 1 - explanation.value})
     names = "rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title"
@@ -75,9 +80,9 @@ def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator
     rows: list[Row] = []
     last = 0
     for document, of_metric in zip(selection.documents, _values(explanation, selection.documents), strict=True):
-        place = explanation.place(document) or 0
-        rows += [{"rank": "…"}] if place > last + 1 else []
-        last = place
+        position = explanation.place(document) or 0
+        rows += [{"rank": "…"}] if position > last + 1 else []
+        last = position
         rows.append({**_described(explanation, document), **of_metric})
     removed = "Leave-one-out: the document removed from run and judgments, ranks closed up"
     names = ["rank", "position", "document", "score", "grade", explanation.scaled, "gain", "discount", "term"]
@@ -107,8 +112,10 @@ def _grid(title: str, rows: Sequence[Row], digits: Digits, names: Iterable[str] 
     names = [name for name in names if any(row[name] for row in texts)]
     cells = [tuple(row[name] for name in names) for row in texts]
     labels = next((c for c, name in enumerate(names) if name not in _LABELS), len(names))
-    left = (c for c, name in enumerate(names) if name in _LEFT or name.endswith((" document", " title")))
-    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), frozenset((0, *left)))
+    left_columns = (
+        c for c, name in enumerate(names) if name in _LEFT or name.endswith((" document", " title"))
+    )
+    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), frozenset((0, *left_columns)))
 
 
 def _text(name: str, value: Any, digits: Digits) -> str:
@@ -167,21 +174,32 @@ def _values(explanation: Explanation, documents: Sequence[RankedDocument]) -> It
     is_dcg = any(term.gain is not None for term in explanation.terms) or bool(explanation.discounts)
     running = sorted((term.position, term.running) for term in explanation.terms if term.position is not None)
     for document in documents:
-        place, term = explanation.place(document), terms.get(document)
-        if term is None and place is not None and place <= (explanation.cutoff or math.inf):
-            # a document without a term adds 0
-            before = bisect_left(running, (place,))
-            term = Term(document, 0.0, running[before - 1][1] if before else 0.0, 0.0)
-            if place <= len(explanation.discounts):
-                term = term._replace(gain=0.0, discount=explanation.discounts[place - 1], scaled=0.0)
+        position = explanation.place(document)
+        term = terms.get(document)
+        if term is None and position is not None and position <= (explanation.cutoff or math.inf):
+            term = _term_of_0(explanation, document, position, running)
         values: Row = {}
         if term is not None:
             values = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
             values |= {} if explanation.levels else {"term": term.value}  # there is a term for each level
             values |= {sum_name: term.running} if is_dcg else {"adds": term.contribution}
-        if place is not None and place <= len(explanation.by_rank):
-            values[at_rank] = explanation.by_rank[place - 1]
+        if position is not None and position <= len(explanation.by_rank):
+            values[at_rank] = explanation.by_rank[position - 1]
         yield {name: value for name, value in values.items() if value is not None}
+
+
+def _term_of_0(
+    explanation: Explanation,
+    document: RankedDocument,
+    position: int,
+    running: Sequence[tuple[int, float]],
+) -> Term:
+    """What a document without a term adds. running: the sum behind each position that has a term."""
+    before = bisect_left(running, (position,))
+    term = Term(document, 0.0, running[before - 1][1] if before else 0.0, 0.0)
+    if position > len(explanation.discounts):
+        return term
+    return term._replace(gain=0.0, discount=explanation.discounts[position - 1], scaled=0.0)
 
 
 def fraction(explanation: Explanation, digits: Digits) -> str:
@@ -196,28 +214,37 @@ def fraction(explanation: Explanation, digits: Digits) -> str:
         return f"{name} = sum of what documents add = {value}. A document adds {adds}."
     is_dcg = any(term.gain is not None for term in (*(explanation.terms or ()), *(explanation.ideal or ())))
     sum_name = _names(explanation)[0] if is_dcg else "sum"
-    text = total = f"{sum_name} {number(explanation.total, digits)}"
-    divisor, base = (  # counts have no decimals
-        str(int(part)) if part.is_integer() and abs(part) < 2**53 else number(part, digits)
-        for part in (explanation.normalizer, explanation.base)
-    )
+    total = f"{sum_name} {number(explanation.total, digits)}"
+    text = _divided(explanation, sum_name, digits)
+    return f"{name} = {text}" + (f" = {value}" if text != total else "")
+
+
+def _divided(explanation: Explanation, sum_name: str, digits: Digits) -> str:
+    """The sum with what is subtracted from it, and what it is multiplied with and divided by."""
+
+    def count_or_number(part: float) -> str:
+        return str(int(part)) if part.is_integer() and abs(part) < 2**53 else number(part, digits)
+
+    total = f"{sum_name} {number(explanation.total, digits)}"
+    base = count_or_number(explanation.base)
     if explanation.ideal is not None and explanation.base:
         most = number(explanation.normalizer + explanation.base, digits)
-        text = f"({total} - minimum {base}) / (maximum {most} - minimum {base})"
-    elif explanation.ideal is not None:
-        text = f"{total} / ideal {sum_name} {number(explanation.normalizer, digits)}"
-    else:
-        text = f"({text} - {base})" if explanation.base else text
-        text = f"{number(explanation.scale, digits)} · {text}" if explanation.scale != 1 else text
-        text = f"{text} / {divisor}" if explanation.normalizer != 1 else text
-    return f"{name} = {text}" + (f" = {value}" if text != total else "")
+        return f"({total} - minimum {base}) / (maximum {most} - minimum {base})"
+    if explanation.ideal is not None:
+        return f"{total} / ideal {sum_name} {number(explanation.normalizer, digits)}"
+    text = f"({total} - {base})" if explanation.base else total
+    if explanation.scale != 1:
+        text = f"{number(explanation.scale, digits)} · {text}"
+    if explanation.normalizer != 1:
+        text = f"{text} / {count_or_number(explanation.normalizer)}"
+    return text
 
 
 def no_sum(explanation: Explanation, differences: bool = False) -> str:
     """The sentence about a metric whose value is no sum. differences: about those of two runs."""
     removed = "what a document adds is what the value loses if it is removed from run and judgments"
-    what = f": {removed} (leave-one-out), and need not" if differences else ", so the changes need not"
-    text = f"{visible(explanation.display)} is no sum over documents{what} add up."
+    consequence = f": {removed} (leave-one-out), and need not" if differences else ", so the changes need not"
+    text = f"{visible(explanation.display)} is no sum over documents{consequence} add up."
     if untried := max(side.untried for side in (explanation, explanation.against or explanation)):
         text += " Only documents of the first ranks, and those of the highest grades that were not retrieved, "
         text += f"were removed: {many(untried, 'other would take', 'others would take')} too long."
@@ -230,25 +257,36 @@ def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Di
     if not explanation.retrieved:
         sentences.append("The run has no documents for this query.")
     if selection.hidden:
-        count, added = many(selection.hidden, "document", "documents"), selection.hidden_contribution
-        adds = f", which add {number(added, digits) if added else 'nothing'}"
-        is_known = explanation.is_sum and not math.isnan(added) and not explanation.groups
-        sentences.append(f"Not shown: {count} of lower ranks{adds if is_known else ''}.")
+        sentences.append(_hidden(explanation, selection, digits))
     if selection.missed and not explanation.groups:
-        shown = sum(document.rank is None for document in selection.documents)
-        which = f", {shown} of which {'is' if shown == 1 else 'are'} shown"
-        which = which if 0 < shown < selection.missed else ""
-        count = many(selection.missed, "document", "documents")
-        sentences.append(f"Not retrieved (rank {ABSENT}): {count} with a grade above 0{which}.")
+        sentences.append(_missed(selection))
     first = explanation.ranked[:ranks]
     if unjudged := sum(document.grade is None for document in first):
-        of = f"the first {len(first)}" if len(first) > 1 else "those retrieved"
-        sentences.append(f"Not judged: {unjudged} of {of} (grade {ABSENT}).")
+        retrieved = f"the first {len(first)}" if len(first) > 1 else "those retrieved"
+        sentences.append(f"Not judged: {unjudged} of {retrieved} (grade {ABSENT}).")
     scores = [document.score for document in first]
     if tied := sum(scores.count(score) > 1 for score in scores):
         order = "the lowest grade first" if explanation.groups else f"ordered by --ties {explanation.ties}"
         sentences.append(f"Tied scores: {tied} of the first {len(first)}, {order}.")
     return " ".join(sentences)
+
+
+def _hidden(explanation: Explanation, selection: Selection, digits: Digits) -> str:
+    count = many(selection.hidden, "document", "documents")
+    added = selection.hidden_contribution
+    is_known = explanation.is_sum and not math.isnan(added) and not explanation.groups
+    if not is_known:
+        return f"Not shown: {count} of lower ranks."
+    return f"Not shown: {count} of lower ranks, which add {number(added, digits) if added else 'nothing'}."
+
+
+def _missed(selection: Selection) -> str:
+    count = many(selection.missed, "document", "documents")
+    sentence = f"Not retrieved (rank {ABSENT}): {count} with a grade above 0"
+    shown = sum(document.rank is None for document in selection.documents)
+    if 0 < shown < selection.missed:
+        sentence += f", {shown} of which {'is' if shown == 1 else 'are'} shown"
+    return f"{sentence}."
 
 
 def _rest(column: str, values: Sequence[float], label: str = "document") -> list[Row]:
@@ -261,8 +299,10 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
     differences = [difference for difference in explanation.differences if difference.difference]
     columns = "grade", f"{run} rank", f"{other_run} rank", f"{run} adds", f"{other_run} adds", "difference"
     rows = [
-        {"document": visible(of.id), **row, "title": _cut(explanation.titles.get(of.id, ""))}
-        for of, row in zip(differences, _rows(columns, (of[1:] for of in differences[:ranks])), strict=False)
+        {"document": visible(difference.id), **row, "title": _cut(explanation.titles.get(difference.id, ""))}
+        for difference, row in zip(
+            differences, _rows(columns, (difference[1:] for difference in differences[:ranks])), strict=False
+        )
     ]
     rows += _rest("difference", [difference.difference for difference in differences[ranks:]])
     if explanation.is_sum:
@@ -282,14 +322,20 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
     if displaced:
         names = "document", "grade", f"{other_run} rank", f"{run} rank", "displaced by"
         yield _grid("What displaced the documents that were lost (grade)", displaced, "full", names)
+    if first := _side_by_side(explanation, other, ranks):
+        yield _grid(f"The first {len(first)} ranks", first, "full")
+
+
+def _side_by_side(explanation: Explanation, other: Explanation, ranks: int) -> list[Row]:
+    """The first documents of both runs, a row for each rank."""
     length = max(len(side.ranked[:ranks]) for side in (explanation, other))
-    rows = [{"rank": place + 1} for place in range(length)]
+    rows: list[Row] = [{"rank": rank} for rank in range(1, length + 1)]
     for side in (explanation, other):
+        name = visible(side.run)
         for row, document in zip(rows, side.ranked, strict=False):
-            described, name = _described(explanation, document), visible(side.run)
+            described = _described(explanation, document)
             row |= {f"{name} {column}": described[column] for column in ("document", "grade", "title")}
-    if rows:
-        yield _grid(f"The first {length} ranks", rows, "full")
+    return rows
 
 
 def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:
@@ -303,8 +349,8 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Gr
             for grade, relevant, precision, weight, marks in sorted(heaviest[:_MOST])
         )
         rows = _rows(("levels", of_ranks, "relevant", "AP", "weight", "AP · weight"), levels)
-        others = [level.average_precision * level.weight for level in heaviest[_MOST:]]
-        rows += _rest("AP · weight", others, "levels")
+        other_terms = [level.average_precision * level.weight for level in heaviest[_MOST:]]
+        rows += _rest("AP · weight", other_terms, "levels")
         rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
         yield _grid("AP at each level: + reaches it, - does not", rows, digits)
     if (phi := explanation.phi) is not None:
@@ -332,5 +378,5 @@ def _rows(columns: Sequence[str], records: Iterable[Sequence[Any]]) -> list[Row]
 
 
 def _first_rows(rows: list[Row]) -> list[Row]:
-    rest = len(rows) - _MOST
-    return [*rows[:_MOST], {"grade": f"{rest} more"}] if rest > 0 else rows
+    count = len(rows) - _MOST
+    return [*rows[:_MOST], {"grade": f"{count} more"}] if count > 0 else rows
