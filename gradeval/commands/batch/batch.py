@@ -30,7 +30,7 @@ from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source, changed_error
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
-from gradeval.options import DEFAULT_TIES, weighted_error
+from gradeval.options import DEFAULT_TIES, Options, weighted_error
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render import document as doc
@@ -185,43 +185,64 @@ class Batch(doc.WithNotices, doc.Tabular):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """The notices; the subject of a notice about a run is COLLECTION/SYSTEM."""
-        notices: list[Notice] = []
-        by_collection = {collection.name: list[Cell]() for collection in self.collections}
-        for cell in self.cells.values():
-            by_collection[cell.collection].append(cell)
-        done = {name: [cell for cell in of if cell.status == "done"] for name, of in by_collection.items()}
-        if missing := [cell for cell in self.cells.values() if cell.status == "missing"]:
-            reasons = (f"{cell.path} does not exist" if cell.path else "no path given" for cell in missing)
-            cells = (f"{'/'.join(cell.key)} ({reason})" for cell, reason in zip(missing, reasons, strict=True))
-            rule = first_names(cells, MAX_SUBJECTS)
-            if len(self.collections) > 1:
-                systems = first_names(dict.fromkeys(cell.system for cell in missing), MAX_SUBJECTS)
-                rule += f"; no average of {systems}"
-            notices.append(Notice(Kind.MISSING_RUNS, "", len(missing), rule=rule, total=len(self.cells)))
-        # where there is something to compare, and no baseline
-        compared = [name for name, of in done.items() if self.baseline in [cell.system for cell in of]]
-        lacking = [name for name, of in done.items() if of and name not in compared]
-        if self.baseline is not None and lacking:
-            rule, total = first_names(lacking, MAX_SUBJECTS), len(self.collections)
-            notices.append(Notice(Kind.NO_BASELINE, self.baseline, len(lacking), rule=rule, total=total))
-        # where the systems that are compared differ in how much of them was judged, or that is unknown
-        for name in compared:
-            for measure in dict.fromkeys(measure for cell in done[name] for measure in cell.judged):
-                having = [cell for cell in done[name] if measure in cell.judged]
-                [spec] = parse(measure)
-                shares, depths = [cell.judged[measure] for cell in having], [cell.depths for cell in having]
-                judged = comparison.Judged.of_means(spec, shares, depths)
-                for notice in judged.notices(["/".join(cell.key) for cell in having]):
-                    notices.append(notice.replace(subject=notice.subject or name))
-        # those of the cells, and that their runs differ in depth, each metric's with the collection
+        notices = [*self._missing_runs(), *self._lacks_baseline()]
         for collection in self.collections:
-            of = by_collection[collection.name]
-            options = next((cell.options for cell in of if cell.options), {})
-            of_cells = (notice for cell in of for notice in cell.notices)
-            of_runs = [(cell.system, cell.depths) for cell in of]
-            for notice in with_depths(of_cells, of_runs, collection.specs, options):
-                notices.append(notice.replace(subject=collection.name) if notice.kind is Kind.DEPTH else notice)
+            notices += self._judged_apart(collection)
+        for collection in self.collections:
+            notices += self._of_cells(collection)
         return tuple(dict.fromkeys(notices))
+
+    def cells_of(self, collection: Collection, *, done: bool = False) -> list[Cell]:
+        """The cells of a collection. done: those only that have values."""
+        cells = (cell for cell in self.cells.values() if cell.collection == collection.name)
+        return [cell for cell in cells if not done or cell.status == "done"]
+
+    def _missing_runs(self) -> Iterator[Notice]:
+        missing = [cell for cell in self.cells.values() if cell.status == "missing"]
+        if not missing:
+            return
+        reasons = (f"{cell.path} does not exist" if cell.path else "no path given" for cell in missing)
+        cells = (f"{'/'.join(cell.key)} ({reason})" for cell, reason in zip(missing, reasons, strict=True))
+        rule = first_names(cells, MAX_SUBJECTS)
+        if len(self.collections) > 1:
+            systems = first_names(dict.fromkeys(cell.system for cell in missing), MAX_SUBJECTS)
+            rule += f"; no average of {systems}"
+        yield Notice(Kind.MISSING_RUNS, "", len(missing), rule=rule, total=len(self.cells))
+
+    def _has_baseline(self, collection: Collection) -> bool:
+        return self.baseline in [cell.system for cell in self.cells_of(collection, done=True)]
+
+    def _lacks_baseline(self) -> Iterator[Notice]:
+        """Where there is something to compare, and no baseline."""
+        lacking = [
+            collection.name
+            for collection in self.collections
+            if self.cells_of(collection, done=True) and not self._has_baseline(collection)
+        ]
+        if self.baseline is not None and lacking:
+            rule = first_names(lacking, MAX_SUBJECTS)
+            total = len(self.collections)
+            yield Notice(Kind.NO_BASELINE, self.baseline, len(lacking), rule=rule, total=total)
+
+    def _judged_apart(self, collection: Collection) -> Iterator[Notice]:
+        """Where systems that are compared differ in how much of them was judged, or that is unknown."""
+        cells = self.cells_of(collection, done=True) if self._has_baseline(collection) else []
+        for measure in dict.fromkeys(measure for cell in cells for measure in cell.judged):
+            having = [cell for cell in cells if measure in cell.judged]
+            [spec] = parse(measure)
+            shares = [cell.judged[measure] for cell in having]
+            judged = comparison.Judged.of_means(spec, shares, [cell.depths for cell in having])
+            for notice in judged.notices(["/".join(cell.key) for cell in having]):
+                yield notice.replace(subject=notice.subject or collection.name)
+
+    def _of_cells(self, collection: Collection) -> Iterator[Notice]:
+        """Those of the cells, and that their runs differ in depth, each metric's with the collection."""
+        cells = self.cells_of(collection)
+        options = next((cell.options for cell in cells if cell.options), {})
+        notices = (notice for cell in cells for notice in cell.notices)
+        depths = [(cell.system, cell.depths) for cell in cells]
+        for notice in with_depths(notices, depths, collection.specs, options):
+            yield notice.replace(subject=collection.name) if notice.kind is Kind.DEPTH else notice
 
     @property
     def runs_read(self) -> int:
@@ -416,81 +437,7 @@ class _CollectionCells:
         return unchanged
 
     def evaluated(self, systems: Sequence[str], on_cell: Callable[[Cell], None]) -> list[Cell]:
-        cells: dict[str, Cell] = {}
-        waiting: list[str] = []  # for their results, which come in this order
-        of_baseline: Results | None = None
-        features = self.manifest.features
-
-        def add(cell: Cell) -> None:
-            if cell.system in waiting:
-                waiting.remove(cell.system)
-            if cell.system in systems:
-                cells[cell.system] = cell
-                on_cell(cell)
-
-        def fail(about: Iterable[str], error: GradevalError) -> None:
-            """Add the cells of systems that cannot be evaluated; the errors name a file."""
-            file = self.manifest.file
-            if isinstance(error, UnsuitableOptionError):
-                line = file.line_of(error.option, self.collection.tables.get(error.option, ""))
-                error = error.in_file(file.path, line, f"{self.name}: ")
-            elif not isinstance(error, (InputError, InputErrors)):
-                error = InputError(file.path, f"{self.name}: {error}")
-            for system in about:
-                add(self.cell(system, "failed", errors=tuple(str(error).split("\n"))))
-
-        def on_run(results: Results) -> None:
-            nonlocal of_baseline
-            for failed in results.failed:
-                about, feature = waiting[:1], failed.path.rpartition(":")[2]
-                if waiting[0] in features:  # an error without a feature's name is about all that qrels lack
-                    about = [feature] if feature in features else [*waiting]
-                fail(about, failed.error)
-            for run in results.runs:
-                if run.name == self.baseline:
-                    of_baseline = results
-                if of_baseline is not None and of_baseline.qrels_sha256 != results.qrels_sha256:
-                    fail([run.name], changed_error(self.qrels))  # features and runs read the qrels each
-                else:
-                    add(self.done(results, of_baseline))
-
-        existing = [system for system in systems if self.exists(system)]
-        # with a run, the evaluation reports that there are no qrels
-        if existing or self.qrels == "-" or os.path.exists(self.qrels):
-            for system in [system for system in systems if system not in existing]:
-                add(self.cell(system, "missing"))
-        else:
-            fail(systems, InputError(self.qrels, "no such file", hint="Check the path"))
-        if existing and self.baseline is not None and self.exists(self.baseline):
-            # it comes first: the others are compared with it as soon as they are evaluated
-            existing = list(dict.fromkeys([self.baseline, *existing]))
-        for are_features in (True, False) if self.baseline in features else (False, True):
-            part = [system for system in existing if (system in features) == are_features]
-            if not part:
-                continue
-            waiting[:] = part
-            runs: Runs = [(system, self.paths[system]) for system in part]
-            options = self.options
-            if are_features:
-                runs = [(None, self.qrels)]
-                options = options.replace(features=tuple(features[system] for system in part))
-            try:
-                qrels, opened = with_saved(self.qrels, runs)
-                judged = [] if options.judged_only else [comparison.judged_spec(self.compared, opened)]
-                runs = [(name, _of_one_run(run)) for name, run in opened]
-                how = {"hashes": True, "unlisted": [spec for spec in judged if spec not in self.specs]}
-                results = evaluate_all(
-                    qrels, runs, self.specs, options, on_run, False, is_part=True, optional=judged, **how
-                )
-            except GradevalError as error:  # of the qrels, or of options that do not suit them
-                fail([*waiting], error)
-                continue
-            names = {run.name for run in results.runs}
-            # those about several runs are found from the cells
-            of_qrels = tuple(notice for notice in results.notices if notice.subject not in {*names, ""})
-            for name in names & cells.keys():
-                cells[name] = replace(cells[name], notices=(*of_qrels, *cells[name].notices))
-        return list(cells.values())
+        return _Evaluation(self, systems, on_cell).cells_of_all()
 
     def exists(self, system: str) -> bool:
         return system in self.manifest.features or os.path.exists(self.paths[system])
@@ -511,8 +458,10 @@ class _CollectionCells:
             compared["comparisons"] = {pair.metric: pair for pair in pairs}
         judged = comparison.Judged.of(results)
         cell = f"{self.name}/{run.name}"
-        # not those of Judged@k, which is evaluated besides
-        notices = (of for of in results.notices if of.metric in {"", *values} or of.kind is Kind.JUDGED_SHARE)
+        metrics = {"", *values}  # not Judged@k, which is evaluated besides
+        notices = (
+            notice for notice in results.notices if notice.metric in metrics or notice.kind is Kind.JUDGED_SHARE
+        )
         return self.cell(
             run.name,
             "done",
@@ -527,6 +476,119 @@ class _CollectionCells:
             depths=run.depths,
             **compared,
         )
+
+
+class _Evaluation:
+    """The cells of some systems of a collection, each as soon as it is known."""
+
+    def __init__(
+        self, collection: _CollectionCells, systems: Sequence[str], on_cell: Callable[[Cell], None]
+    ) -> None:
+        self.collection, self.systems, self.on_cell = collection, systems, on_cell
+        self.features = collection.manifest.features
+        self.cells: dict[str, Cell] = {}
+        self.waiting: list[str] = []  # for their results, which come in this order
+        self.of_baseline: Results | None = None
+
+    def cells_of_all(self) -> list[Cell]:
+        collection, baseline = self.collection, self.collection.baseline
+        existing = [system for system in self.systems if collection.exists(system)]
+        # with a run, the evaluation reports that there are no qrels
+        if existing or collection.qrels == "-" or os.path.exists(collection.qrels):
+            for system in [system for system in self.systems if system not in existing]:
+                self.add(collection.cell(system, "missing"))
+        else:
+            self.fail(self.systems, InputError(collection.qrels, "no such file", hint="Check the path"))
+        if existing and baseline is not None and collection.exists(baseline):
+            # it comes first: the others are compared with it as soon as they are evaluated
+            existing = list(dict.fromkeys([baseline, *existing]))
+        features = [system for system in existing if system in self.features]
+        runs = [system for system in existing if system not in self.features]
+        if baseline in self.features:
+            self.evaluate_features(features)
+            self.evaluate_runs(runs)
+        else:
+            self.evaluate_runs(runs)
+            self.evaluate_features(features)
+        return list(self.cells.values())
+
+    def evaluate_features(self, systems: Sequence[str]) -> None:
+        numbers = tuple(self.features[system] for system in systems)
+        self.evaluate(
+            systems, [(None, self.collection.qrels)], self.collection.options.replace(features=numbers)
+        )
+
+    def evaluate_runs(self, systems: Sequence[str]) -> None:
+        runs = [(system, self.collection.paths[system]) for system in systems]
+        self.evaluate(systems, runs, self.collection.options)
+
+    def evaluate(self, systems: Sequence[str], runs: Runs, options: Options) -> None:
+        if not systems:
+            return
+        collection = self.collection
+        self.waiting[:] = systems
+        try:
+            qrels, opened = with_saved(collection.qrels, runs)
+            judged = [] if options.judged_only else [comparison.judged_spec(collection.compared, opened)]
+            runs = [(name, _of_one_run(run)) for name, run in opened]
+            results = evaluate_all(
+                qrels,
+                runs,
+                collection.specs,
+                options,
+                self.on_run,
+                keep_values=False,
+                is_part=True,
+                optional=judged,
+                hashes=True,
+                unlisted=[spec for spec in judged if spec not in collection.specs],
+            )
+        except GradevalError as error:  # of the qrels, or of options that do not suit them
+            self.fail([*self.waiting], error)
+            return
+        names = {run.name for run in results.runs}
+        # those about several runs are found from the cells
+        of_qrels = tuple(notice for notice in results.notices if notice.subject not in {*names, ""})
+        for name in names & self.cells.keys():
+            self.cells[name] = replace(self.cells[name], notices=(*of_qrels, *self.cells[name].notices))
+
+    def on_run(self, results: Results) -> None:
+        for failed in results.failed:
+            self.fail(self.concerned(failed.path), failed.error)
+        for run in results.runs:
+            if run.name == self.collection.baseline:
+                self.of_baseline = results
+            if self.of_baseline is not None and self.of_baseline.qrels_sha256 != results.qrels_sha256:
+                # features and runs read the qrels each
+                self.fail([run.name], changed_error(self.collection.qrels))
+            else:
+                self.add(self.collection.done(results, self.of_baseline))
+
+    def concerned(self, path: str) -> list[str]:
+        """The systems that the error of a run is about, which comes next."""
+        feature = path.rpartition(":")[2]
+        if self.waiting[0] not in self.features:
+            return self.waiting[:1]
+        # an error without a feature's name is about all that qrels lack
+        return [feature] if feature in self.features else [*self.waiting]
+
+    def add(self, cell: Cell) -> None:
+        if cell.system in self.waiting:
+            self.waiting.remove(cell.system)
+        if cell.system in self.systems:
+            self.cells[cell.system] = cell
+            self.on_cell(cell)
+
+    def fail(self, systems: Iterable[str], error: GradevalError) -> None:
+        """Add the cells of systems that cannot be evaluated; the errors name a file."""
+        collection, file = self.collection, self.collection.manifest.file
+        if isinstance(error, UnsuitableOptionError):
+            line = file.line_of(error.option, collection.collection.tables.get(error.option, ""))
+            error = error.in_file(file.path, line, f"{collection.name}: ")
+        elif not isinstance(error, (InputError, InputErrors)):
+            error = InputError(file.path, f"{collection.name}: {error}")
+        for system in systems:
+            self.add(collection.cell(system, "failed", errors=tuple(str(error).split("\n"))))
 
 
 def _of_one_run(run: Any) -> Any:
