@@ -82,6 +82,11 @@ class Cell:
     def key(self) -> Key:
         return self.collection, self.system
 
+    def signature(self, spec: Spec) -> str:
+        """What decides the mean of a metric that it has, as Results.signature() says."""
+        hashes = {"qrels": self.qrels_sha256, "groups": self.groups_sha256}
+        return signature_of(spec, self.options, self.ties, hashes, self.values[str(spec)].n)
+
     def to_dict(self) -> dict[str, Any]:
         """The cell as in JSON. Its checksum shows --resume whether it was edited."""
         content = {
@@ -118,8 +123,8 @@ class Cell:
 
 def checksum(content: Mapping[str, Any]) -> str:
     """The checksum of a cell in JSON: an edited value looks like any other."""
-    rest = {name: value for name, value in content.items() if name != CHECKSUM}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+    unsigned = {name: value for name, value in content.items() if name != CHECKSUM}
+    return hashlib.sha256(json.dumps(unsigned, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,7 +185,9 @@ class Batch(doc.WithNotices, doc.Tabular):
     @property
     def comparisons(self) -> dict[tuple[str, str, str], comparison.PairComparison]:
         """(collection, system, metric) -> the comparison with the baseline."""
-        return {(*key, name): pair for key, of in self.cells.items() for name, pair in of.comparisons.items()}
+        return {
+            (*key, name): pair for key, cell in self.cells.items() for name, pair in cell.comparisons.items()
+        }
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -257,15 +264,15 @@ class Batch(doc.WithNotices, doc.Tabular):
         its name; where systems differ in it, one for each of them, after COLLECTION/SYSTEM.
         """
         texts: list[str] = []
-        for collection, spec in ((of, spec) for of in self.collections for spec in of.specs):
-            of_cells: dict[str, str] = {}
-            for key, cell in self.cells.items():
-                if cell.collection == collection.name and (value := cell.values.get(str(spec))):
-                    hashes = {"qrels": cell.qrels_sha256, "groups": cell.groups_sha256}
-                    of_cells["/".join(key)] = signature_of(spec, cell.options, cell.ties, hashes, value.n)
-            if len({*of_cells.values()}) == 1:
-                of_cells = {collection.name: next(iter(of_cells.values()))}
-            texts += (f"{name}: {text}" for name, text in of_cells.items())
+        for collection in self.collections:
+            cells = self.cells_of(collection)
+            for spec in collection.specs:
+                of_cells = {
+                    "/".join(cell.key): cell.signature(spec) for cell in cells if str(spec) in cell.values
+                }
+                if len({*of_cells.values()}) == 1:
+                    of_cells = {collection.name: next(iter(of_cells.values()))}
+                texts += (f"{name}: {text}" for name, text in of_cells.items())
         return texts
 
     def rows(self) -> list[dict[str, Any]]:
@@ -284,7 +291,8 @@ class Batch(doc.WithNotices, doc.Tabular):
     def averages(self) -> dict[str, dict[str, float | None]]:
         """System -> metric -> average, as in JSON."""
         return {
-            name: {str(of): doc.exact(self.average(name, of)) for of in self.specs} for name in self.systems
+            name: {str(spec): doc.exact(self.average(name, spec)) for spec in self.specs}
+            for name in self.systems
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -295,8 +303,12 @@ class Batch(doc.WithNotices, doc.Tabular):
             "manifest": self.path,
             "systems": list(self.systems),
             "collections": [
-                {"name": of.name, "qrels": of.qrels, "metrics": list(map(str, of.specs))}
-                for of in self.collections
+                {
+                    "name": collection.name,
+                    "qrels": collection.qrels,
+                    "metrics": list(map(str, collection.specs)),
+                }
+                for collection in self.collections
             ],
             "baseline": self.baseline,
             "warnings": list(lines(self.notices, len(self.cells))),
@@ -367,15 +379,17 @@ def evaluate_batch(
     baseline = manifest.baseline
     for collection in manifest.collections:
         if collection.options.query_weights is not None and (pool or baseline is not None):
-            what = "averages over all queries together (pool)" if pool else "tests against a baseline"
-            raise weighted_error(f"{collection.name}: {what}")
-    rows = [_CollectionCells(manifest, of, jobs or default_jobs()) for of in manifest.collections]
+            subject = "averages over all queries together (pool)" if pool else "tests against a baseline"
+            raise weighted_error(f"{collection.name}: {subject}")
+    rows = [
+        _CollectionCells(manifest, collection, jobs or default_jobs()) for collection in manifest.collections
+    ]
     # all unchanged cells are known first, so that an interrupted batch loses none of them
     cells = {cell.key: cell for row in rows for cell in row.unchanged(earlier)}
 
     def result() -> Batch:
         """The cells so far, with p-values corrected for all comparisons of the table together, and verdicts."""
-        keys = [(of.name, system) for of in manifest.collections for system in manifest.systems]
+        keys = [(collection.name, system) for collection in manifest.collections for system in manifest.systems]
         compared = {key: dict(cells[key].comparisons) for key in keys if key in cells}
         pairs = [(of_cell, pair) for of_cell in compared.values() for pair in of_cell.values()]
         p_values = holm(np.array([pair.p for _, pair in pairs], np.float64)).tolist()
@@ -414,8 +428,10 @@ class _CollectionCells:
 
     def unchanged(self, earlier: Mapping[Key, Cell]) -> list[Cell]:
         expected = "done", self.settings, {*map(str, self.specs)}
-        known = (earlier.get((self.name, system)) for system in self.manifest.systems)
-        cells = [cell for cell in known if cell and (cell.status, cell.options, {*cell.values}) == expected]
+        earlier_cells = (earlier.get((self.name, system)) for system in self.manifest.systems)
+        cells = [
+            cell for cell in earlier_cells if cell and (cell.status, cell.options, {*cell.values}) == expected
+        ]
         if not cells:
             return []
         systems = [*(cell.system for cell in cells), *([self.baseline] if self.baseline else [])]
@@ -610,9 +626,9 @@ def _sha256(source: Callable[[], Source]) -> str | None:
 # --- the document: a table for each metric, systems as rows, collections and the average as columns
 
 
-def document(batch: Batch, how: doc.RenderOptions, *, signature: bool = False) -> doc.Document:
+def document(batch: Batch, options: doc.RenderOptions, *, signature: bool = False) -> doc.Document:
     """signature: those of the means, in md, latex and json."""
-    with_letters = how.format == "latex"  # for significance, instead of triangles
+    with_letters = options.format == "latex"  # for significance, instead of triangles
 
     def blocks() -> Iterator[doc.Block]:
         for spec in batch.specs:
@@ -620,20 +636,20 @@ def document(batch: Batch, how: doc.RenderOptions, *, signature: bool = False) -
             columns = [labels(batch.systems, with_letters and batch.baseline is not None)]
             for collection in batch.having(spec):
                 cells = [batch.cells[collection.name, system] for system in batch.systems]
-                pairs = [of.comparisons[metric.name] for of in cells if metric.name in of.comparisons]
+                pairs = [cell.comparisons[metric.name] for cell in cells if metric.name in cell.comparisons]
                 marks = significance(batch.systems, pairs, with_letters)
                 means = {cell.system: cell.values.get(metric.name, NO_VALUE).mean for cell in cells}
-                others = {cell.system: cell.status for cell in cells if cell.status != "done"}
+                statuses = {cell.system: cell.status for cell in cells if cell.status != "done"}
                 head.append(visible(collection.name))
-                columns.append(mean_cells({**means, **others}, metric, how.digits, marks))
+                columns.append(mean_cells({**means, **statuses}, metric, options.digits, marks))
             if len(columns) > 2:
                 averages = {system: batch.average(system, spec) for system in batch.systems}
                 head.append("all queries" if batch.pool else "average")
-                columns.append(mean_cells(averages, metric, how.digits, {}))
+                columns.append(mean_cells(averages, metric, options.digits, {}))
             yield doc.Grid(spec.display, tuple(head), list(zip(*columns, strict=True)))
         if sentences := _legend(batch, with_letters):
             yield doc.Sentences(sentences)
-        if signature and how.format != "table":
+        if signature and options.format != "table":
             yield doc.Lines(list(map(visible, batch.signatures())))
 
     def records() -> Iterator[dict[str, Any]]:
@@ -644,7 +660,7 @@ def document(batch: Batch, how: doc.RenderOptions, *, signature: bool = False) -
     columns = _COLUMNS if batch.baseline is not None else _COLUMNS[:6]
     return doc.Document(
         blocks=blocks,
-        rows=lambda: [doc.rows_of(columns, _rows(batch), how.digits)],
+        rows=lambda: [doc.rows_of(columns, _rows(batch), options.digits)],
         content=lambda: {**batch.to_dict(), **({"signatures": batch.signatures()} if signature else {})},
         records=records,
         is_log=True,
@@ -655,9 +671,9 @@ def _legend(batch: Batch, with_letters: bool) -> list[str]:
     sentences = []
     compared = batch.comparisons
     if compared and batch.baseline is not None:
-        what = f"{BETTER} {WORSE}: significantly better, worse than "
+        marks = f"{BETTER} {WORSE}: significantly better, worse than "
         if with_letters:
-            what = "Letters: significantly better than these systems, compared with "
+            marks = "Letters: significantly better than these systems, compared with "
         shortfalls = [
             f"{collection}: {pair.reason}"
             for (collection, _, _), pair in compared.items()
@@ -665,8 +681,8 @@ def _legend(batch: Batch, with_letters: bool) -> list[str]:
         ]
         count = len(compared) - len(shortfalls)
         family = f"Holm correction for {count:,} comparison{'s' * (count != 1)}" if count else "no p-value"
-        how = f"paired t-test, two-sided; {family}; alpha = {batch.alpha:g}"
-        sentences.append(f"{what}{visible(batch.baseline)} on the same queries ({how}).")
+        test = f"paired t-test, two-sided; {family}; alpha = {batch.alpha:g}"
+        sentences.append(f"{marks}{visible(batch.baseline)} on the same queries ({test}).")
         sentences += map(visible, not_tested(shortfalls))
     statuses = {cell.status for cell in batch.cells.values()}
     if len(batch.collections) > 1:
@@ -676,7 +692,7 @@ def _legend(batch: Batch, with_letters: bool) -> list[str]:
         lacking = "; none (-) for a system without a value for each" if statuses - {"done"} else ""
         sentences.append(f"{average}{lacking}.")
     words = {"missing": "there is no run", "failed": "the run cannot be evaluated"}
-    return sentences + [f"{word.capitalize()}: {what}." for word, what in words.items() if word in statuses]
+    return sentences + [f"{word.capitalize()}: {text}." for word, text in words.items() if word in statuses]
 
 
 _KINDS = {"collection": doc.NAME, "system": doc.NAME, "metric": doc.WORD, "value": doc.NUMBER}

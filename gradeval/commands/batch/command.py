@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from gradeval.cli.job import Job, with_job
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError
 from gradeval.options import FILE_PATHS
+
+if TYPE_CHECKING:
+    from gradeval.commands.batch.manifest import Manifest
 
 EPILOG = """\b
 Examples:
@@ -79,16 +83,10 @@ def batch_command(
     """
     from gradeval.commands.batch.batch import evaluate_batch, read_earlier
     from gradeval.commands.batch.manifest import read_manifest
-    from gradeval.formats.lines import files_named
     from gradeval.formats.sources import Source
 
     manifest = read_manifest(path, baseline, metrics, min_coverage)
-    files: list[Any] = []
-    for collection in manifest.collections:
-        options = collection.options
-        files += [collection.qrels, *collection.runs.values(), *(getattr(options, name) for name in FILE_PATHS)]
-        files += files_named(options.query_ids or (), os.path.dirname(path))
-    job.open(*(file for file in files if isinstance(file, str) and file not in ("", "-")))
+    job.open(*_files(manifest, os.path.dirname(path)))
     if resume and (job.file is None or job.format not in ("json", "jsonl")):
         raise click.UsageError("--resume requires -o FILE in json or jsonl.")
     if resume and job.label:
@@ -109,3 +107,16 @@ def batch_command(
         show(batch)
         job.sign(batch.signatures() if job.signature else ())
     return 2 if "failed" in statuses else 0
+
+
+def _files(manifest: Manifest, folder: str) -> Iterator[str]:
+    """The files that a manifest in this folder names."""
+    from gradeval.formats.lines import files_named
+
+    for collection in manifest.collections:
+        options = collection.options
+        named = files_named(options.query_ids or (), folder)
+        of_options = (getattr(options, name) for name in FILE_PATHS)
+        for file in (collection.qrels, *collection.runs.values(), *of_options, *named):
+            if isinstance(file, str) and file not in ("", "-"):
+                yield file
