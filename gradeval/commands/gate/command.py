@@ -169,9 +169,8 @@ def gate_command(
         raise click.UsageError("--force judges nothing, and goes with no report.")
     if init:
         return _write_first_config(job, qrels, run, baseline, metrics, options)
-    reports, context = _Reports(job, junit, github), click.get_current_context()
-    typed = {of for of in context.params if context.get_parameter_source(of) is ParameterSource.COMMANDLINE}
-    typed |= {"queries"} if "complete" in typed else set()
+    reports = _Reports(job, junit, github)
+    typed = _typed_options()
     path, updated = config or gate.PYPROJECT, None
     subject = {"run": qrels if run is None else labelled(run)[1]}
     try:
@@ -194,11 +193,7 @@ def gate_command(
         with job.running():
             results = gate.evaluate_to_gate(judgments, runs, settings.checks, chosen, hashes=hashes)
         if force and updated:
-            notices = gate.that_matter(results.notices, settings.checks)
-            if job.report_failed(results.failed) or not job.passes(notices, runs=len(results.runs)):
-                return 2
-            gate.check_baseline(results, updated.path, settings.min_coverage)
-            return _write_baseline(results, updated)
+            return _replace_baseline(job, results, settings, updated)
         report = reports.judge(results, settings, worst)
         if updated and report.exit_code == 0:  # a check of coverage may ask for less than a baseline needs
             gate.check_baseline(results, updated.path, settings.min_coverage)
@@ -211,6 +206,25 @@ def gate_command(
     report = replace(report, name=name or "", subject=subject, updates=updated is not None)
     code = reports.publish(report)
     return _write_baseline(results, updated) if updated is not None and code == 0 else code
+
+
+def _typed_options() -> set[str]:
+    """The names of the options that the command line has, which override those of a file."""
+    context = click.get_current_context()
+    names = (param.name or "" for param in context.command.params)
+    typed = {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    return typed | {"queries"} if "complete" in typed else typed
+
+
+def _replace_baseline(job: Job, results: Results, settings: GateConfig, file: OutputFile) -> int:
+    """Write a baseline without judging the run."""
+    from gradeval.commands.gate import gate
+
+    notices = gate.that_matter(results.notices, settings.checks)
+    if job.report_failed(results.failed) or not job.passes(notices, runs=len(results.runs)):
+        return 2
+    gate.check_baseline(results, file.path, settings.min_coverage)
+    return _write_baseline(results, file)
 
 
 def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[str]) -> OutputFile:
@@ -236,7 +250,7 @@ def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[s
 
 def _write_baseline(results: Results, file: OutputFile) -> int:
     run = results.runs[0]
-    notices = (each for each in results.notices if each.subject == run.name or each.kind in OF_QRELS)
+    notices = (notice for notice in results.notices if notice.subject == run.name or notice.kind in OF_QRELS)
     write(results.replace(runs=(run,), notices=tuple(notices)).render("json", per_query=True), file)
     echo_error(f"{file.path}: written from {run.path}")
     return 0

@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Literal, NamedTuple
@@ -111,8 +111,8 @@ def parse_checks(kind: str, text: str) -> list[Check]:
     if match is None:
         raise OptionError(f"{kind} {described(text)} is not of the form '{example}'")
 
-    def wrong(what: str) -> OptionError:
-        return OptionError(f"{kind} {described(text)}: {what}")
+    def wrong(reason: str) -> OptionError:
+        return OptionError(f"{kind} {described(text)}: {reason}")
 
     parts = match.groupdict()
     try:
@@ -138,15 +138,22 @@ def parse_checks(kind: str, text: str) -> list[Check]:
             raise OptionError(f"{spec}{_IS_TEXT}")
         if not (kind == REQUIRE or spec.metric.per_query):
             raise wrong(f"{spec} has no value for each query, so runs cannot be compared by it. Use {REQUIRE}")
-        # no run can fail a check such as 'nDCG@10 4', by which people mean 4 %
-        lowest, highest = spec.metric.range
-        most = math.inf if lowest is None or highest is None else highest - lowest
-        if is_percent:
-            most = 100 if lowest == 0 and spec.metric.higher_is_better is not False else math.inf
-        if amount >= most and kind not in (REQUIRE, NO_WORSE):
+        if kind not in (REQUIRE, NO_WORSE) and amount >= _largest_fall(spec, is_percent):
             write = "0.5 in 5%" if kind == MAX_QUERY_DROP else f"{_text(amount if amount < 100 else 2.0)}%"
             raise wrong(f"{spec} cannot fall by more, so this never fails. Write '{spec} {write}'")
-    return [Check(kind, spec, parts.get("operator") or "", amount, is_percent, share) for spec in specs]
+    operator = parts.get("operator") or ""
+    return [
+        Check(kind, spec, operator=operator, amount=amount, is_relative=is_percent, share=share)
+        for spec in specs
+    ]
+
+
+def _largest_fall(spec: Spec, is_percent: bool) -> float:
+    """The most by which the metric can fall: no run can fail 'nDCG@10 4', by which people mean 4 %."""
+    lowest, highest = spec.metric.range
+    if is_percent:
+        return 100 if lowest == 0 and spec.metric.higher_is_better is not False else math.inf
+    return math.inf if lowest is None or highest is None else highest - lowest
 
 
 class WorstQuery(NamedTuple):
@@ -464,43 +471,60 @@ def read_config(
     folder, content = os.path.dirname(file.path), file.content
     table = TABLE if os.path.basename(file.path) == PYPROJECT else ""
     file.check_keys(content, _KEYS, table)
-    checks: list[Check] = []
-    for kind, (example, _) in KINDS.items():
-        of_file = content.get(kind, [])
-        of_file = [of_file] if isinstance(of_file, str) else of_file
-        if not isinstance(of_file, list) or not all(isinstance(text, str) for text in of_file):
-            what = f"must be a string or a list of strings such as '{example}', not {described(of_file)}"
-            raise file.error(f"{kind} {what}", kind, table)
-        for text in of_file:
-            try:
-                checks += parse_checks(kind, text)
-            except GradevalError as error:
-                raise file.error(str(error), text, table) from None
-    path, name, options = map(content.get, ("baseline", "name", "options"))
-    percent = content.get("min-coverage", FULL_COVERAGE)
-    is_path = isinstance(path, str) and path not in ("", "-") and "\0" not in path
-    for key, is_right, what in (
-        ("baseline", is_path, "the path of a file"),
-        ("min-coverage", type(percent) in (int, float) and 0 <= percent <= 100, "a percentage from 0 to 100"),
-        ("name", isinstance(name, str), "a string"),
-        ("options", isinstance(options, Mapping), "a table"),
-    ):
-        if key in content and not is_right:
-            raise file.error(f"{key} must be {what}, not {described(content[key])}", key, table)
-    options = options or {}
+    checks = [*_checks_of_file(file, table)]
+    _check_values(file, table)
+    options = content.get("options", {})
     file.check_keys(options, FILE_OPTIONS, options_table(file))
     evaluation = file.options(options, folder, options_table(file))
-    checks += [check for kind, of in texts.items() for text in of for check in parse_checks(kind, text)]
+    for kind, texts_of_kind in texts.items():
+        for text in texts_of_kind:
+            checks += parse_checks(kind, text)
     if not checks:
         raise OptionError("no checks given. Add --require 'nDCG@10 >= 0.45', or a file of checks with --config")
-    if baseline is None and path is not None:
-        baseline = os.path.join(folder, path)
+    if baseline is None and "baseline" in content:
+        baseline = os.path.join(folder, content["baseline"])
     if baseline is None and (check := next((check for check in checks if check.needs_baseline), None)):
         raise OptionError(f"'{check}' compares with a baseline. Add --baseline RUN")
     if min_coverage is None and "min-coverage" in content:
-        min_coverage = float(percent)
+        min_coverage = float(content["min-coverage"])
     of_evaluation = {name: getattr(evaluation, name) for name in options}
-    return GateConfig(tuple(dict.fromkeys(checks)), baseline, min_coverage, of_evaluation, name or "")
+    name = content.get("name", "")
+    return GateConfig(tuple(dict.fromkeys(checks)), baseline, min_coverage, of_evaluation, name)
+
+
+def _checks_of_file(file: TomlFile, table: str) -> Iterator[Check]:
+    """The checks that a file lists, in its table. Raises InputError with the line of a wrong one."""
+    for kind, (example, _) in KINDS.items():
+        texts = file.content.get(kind, [])
+        texts = [texts] if isinstance(texts, str) else texts
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            expected = f"must be a string or a list of strings such as '{example}', not {described(texts)}"
+            raise file.error(f"{kind} {expected}", kind, table)
+        for text in texts:
+            try:
+                yield from parse_checks(kind, text)
+            except GradevalError as error:
+                raise file.error(str(error), text, table) from None
+
+
+def _check_values(file: TomlFile, table: str) -> None:
+    """Raise InputError where a key other than those of checks has a value of another kind."""
+
+    def is_path(value: Any) -> bool:
+        return isinstance(value, str) and value not in ("", "-") and "\0" not in value
+
+    def is_percentage(value: Any) -> bool:
+        return type(value) in (int, float) and 0 <= value <= 100
+
+    for key, is_valid, expected in (
+        ("baseline", is_path, "the path of a file"),
+        ("min-coverage", is_percentage, "a percentage from 0 to 100"),
+        ("name", lambda value: isinstance(value, str), "a string"),
+        ("options", lambda value: isinstance(value, Mapping), "a table"),
+    ):
+        if key in file.content and not is_valid(file.content[key]):
+            message = f"{key} must be {expected}, not {described(file.content[key])}"
+            raise file.error(message, key, table)
 
 
 def options_table(file: TomlFile) -> str:
@@ -530,17 +554,8 @@ def first_config(
         return other if path is None else os.path.relpath(other, os.path.dirname(os.path.realpath(path)))
 
     specs = list(dict.fromkeys(check.spec for check in checks if check.spec is not None))
-    has_direction = [spec for spec in specs if spec.metric.higher_is_better is not None or spec.metric.is_count]
-    required = [f"  {_toml(f'num_q >= {int(results.runs[0].counted.sum())}')},"]
-    for spec in specs:
-        value = results.mean(0, spec)
-        if math.isnan(value):
-            required.append(f"  # {spec} is undefined")
-        elif not is_num_q(spec):
-            # neither high nor low is better: no bound follows from the value, except of what is judged
-            off_bound = "" if spec in has_direction or spec.metric.name == "Judged" else "# "
-            required.append(f"  {off_bound}{_toml(f'{spec} {_bound(spec, value)}')},  # {number(value, 4)}")
-    requirements = "\n".join(required)
+    has_direction = [spec for spec in specs if _has_direction(spec)]
+    requirements = "\n".join(_requirements(results, specs))
     run, qrels = printable(results.runs[0].path), printable(results.qrels)
     compared = [str(spec) for spec in has_direction if spec.metric.per_query]
     is_path = baseline not in (None, "-")
@@ -584,6 +599,23 @@ require = [
 # Options of the evaluation, such as rel = 2; the command line overrides them.
 {"" if values else "# "}[options]
 """ + "".join(f"{name} = {_toml(value)}\n" for name, value in values.items())
+
+
+def _has_direction(spec: Spec) -> bool:
+    return spec.metric.higher_is_better is not None or spec.metric.is_count
+
+
+def _requirements(results: Results, specs: Iterable[Spec]) -> Iterator[str]:
+    """The lines of a first file's `require`, with today's values in comments."""
+    yield f"  {_toml(f'num_q >= {int(results.runs[0].counted.sum())}')},"
+    for spec in specs:
+        value = results.mean(0, spec)
+        if math.isnan(value):
+            yield f"  # {spec} is undefined"
+        elif not is_num_q(spec):
+            # neither high nor low is better: no bound follows from the value, except of what is judged
+            off = "" if _has_direction(spec) or spec.metric.name == "Judged" else "# "
+            yield f"  {off}{_toml(f'{spec} {_bound(spec, value)}')},  # {number(value, 4)}"
 
 
 def _not_default(options: Options, query_ids: Any) -> dict[str, Any]:
