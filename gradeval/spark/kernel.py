@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -442,35 +442,56 @@ def merged(states: Sequence[State], job: Job) -> SparkSummary:
     evaluated = {query for bucket in buckets for query in bucket.ids}
     if unknown := [query for query in job.options.query_ids or () if query not in evaluated]:
         raise UnknownQueryError(unknown, job.qrels)
-    results: list[RunResult] = []
+    merged_runs: list[_MergedRun] = []
     failed: list[FailedRun] = []
-    of_runs: list[Notice] = []
-    statistics: dict[str, Statistics] = {}
-    most_judged = 0.0
-    for r, (name, path) in enumerate(zip(job.runs, job.paths, strict=True)):
+    for r, path in enumerate(job.paths):
         try:
-            result, statistics[name], share, of_run = _merged_run(r, buckets, job)
+            merged_runs.append(_merged_run(r, buckets, job))
         except GradevalError as error:
             failed.append(FailedRun(path, error))
-            continue
-        results.append(result)
-        most_judged = max(most_judged, share)
-        of_runs += (notice.replace(subject=name) for notice in of_run)
-    of_qrels = _merged_notices([bucket.notices for bucket in buckets], job.specs)
-    if most_judged < outcomes.ENOUGH_JUDGED:
-        of_qrels = [notice for notice in of_qrels if notice.kind is not Kind.ALL_RELEVANT]
-    options, depths = job.options.to_dict(), [(result.name, result.depths) for result in results]
-    notices = outcomes.with_depths((*of_qrels, *of_runs), depths, job.specs, options)
+    results = tuple(merged_run.result for merged_run in merged_runs)
+    options = job.options.to_dict()
+    evaluation = SparkSummary(
+        job.qrels,
+        None,
+        ON_CLUSTER,
+        job.specs,
+        results,
+        options=options,
+        notices=outcomes.with_depths(
+            _notices(merged_runs, buckets, job),
+            [(result.name, result.depths) for result in results],
+            job.specs,
+            options,
+        ),
+        failed=tuple(failed),
+    )
     pairs = [Statistics.joined(parts) for parts in zip(*(bucket.pairs for bucket in buckets), strict=False)]
-    of_job = job.qrels, None, ON_CLUSTER, job.specs
-    evaluation = SparkSummary(*of_job, tuple(results), options, notices, tuple(failed))
+    statistics = {merged_run.result.name: merged_run.statistics for merged_run in merged_runs}
     return evaluation.replace(statistics=statistics, pairs=pairs)
 
 
-def _merged_run(
-    r: int, buckets: Sequence[Bucket], job: Job
-) -> tuple[RunResult, Statistics, float, list[Notice]]:
-    """The result of a run, its statistics, judged share and notices. Raises GradevalError."""
+class _MergedRun(NamedTuple):
+    """What the buckets make together of a run."""
+
+    result: RunResult
+    statistics: Statistics
+    judged_share: float
+    notices: list[Notice]
+
+
+def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: Job) -> Iterator[Notice]:
+    """Those of the qrels, then those of the runs."""
+    most_judged = max((run.judged_share for run in runs), default=0.0)
+    for notice in _merged_notices([bucket.notices for bucket in buckets], job.specs):
+        if notice.kind is not Kind.ALL_RELEVANT or most_judged >= outcomes.ENOUGH_JUDGED:
+            yield notice
+    for run in runs:
+        yield from (notice.replace(subject=run.result.name) for notice in run.notices)
+
+
+def _merged_run(r: int, buckets: Sequence[Bucket], job: Job) -> _MergedRun:
+    """Raises GradevalError."""
     path, specs, options = job.paths[r], job.specs, job.options
     states = [bucket.runs[r] for bucket in buckets]
     if errors := [state for state in states if isinstance(state, GradevalError)]:
@@ -479,14 +500,8 @@ def _merged_run(
     depths, counts = map(np.concatenate, zip(*(part.depths for part in parts), strict=True))
     in_run = int(counts.sum())
     if not in_run:
-        ids, judged = (
-            sorted(chain.from_iterable(part.ids for part in several)) for several in (parts, buckets)
-        )
-        raise outcomes.no_common_query(path, job.qrels, ids, judged) if ids else InputError(path, NO_ROWS)
-    shape = max(part.values.size.shape for part in parts)  # no order of ties changes a part without ends
-    values = Statistics.joined(
-        [Statistics._make(np.broadcast_to(column, shape) for column in part.values) for part in parts]
-    )
+        raise _without_queries(path, parts, buckets, job)
+    values = _joined_values(parts)
     is_partial = values.size < values.size[0]  # of the mean over all orders, without a closed form
     total, mean = (np.where(is_partial, math.nan, array) for array in (values.total, values.mean))
     means, *tie_means = map(partial(summaries, specs), total, mean)
@@ -497,20 +512,40 @@ def _merged_run(
     result = result.replace(ties=options.ties or DEFAULT_TIES, depths=outcomes.quantiles(depths, counts))
     if options.tie_range:
         result = result.replace(tie_range=ON_CLUSTER)
-    notices = _merged_notices([part.noticed.notices for part in parts], specs)
-    for k, notice in enumerate(notices):
-        if notice.kind is Kind.TIES:
-            m = [*map(str, specs)].index(notice.metric)
-            numbers = [None if math.isnan(array[m]) else float(array[m]) for array in (means, *tie_means)]
-            range_of_means = zip(("value", "low", "high", "expected"), numbers, strict=True)
-            notices[k] = notice.replace(**dict(range_of_means))
+    notices = [
+        _with_means(notice, specs, [means, *tie_means]) if notice.kind is Kind.TIES else notice
+        for notice in _merged_notices([part.noticed.notices for part in parts], specs)
+    ]
     notices = [notice for notice in notices if notice.concerns_means]
     share = math.fsum(part.noticed.judged_share * part.depths[1].sum() for part in parts) / in_run
     cutoff = outcomes.first_ranks(specs, options)
     notices += outcomes.judged_notices(share, cutoff, specs, job.scale, options)
     short = np.sum([part.noticed.short for part in parts], axis=0)
     notices += outcomes.short_notices(specs, short, in_run)
-    return result, values, share, notices
+    return _MergedRun(result, values, share, notices)
+
+
+def _without_queries(path: str, parts: Sequence[Part], buckets: Sequence[Bucket], job: Job) -> InputError:
+    """The error of a run that has none of the queries."""
+    ids = sorted(chain.from_iterable(part.ids for part in parts))
+    if not ids:
+        return InputError(path, NO_ROWS)
+    judged = sorted(chain.from_iterable(bucket.ids for bucket in buckets))
+    return outcomes.no_common_query(path, job.qrels, ids, judged)
+
+
+def _joined_values(parts: Sequence[Part]) -> Statistics:
+    shape = max(part.values.size.shape for part in parts)  # no order of ties changes a part without ends
+    return Statistics.joined(
+        [Statistics._make(np.broadcast_to(column, shape) for column in part.values) for part in parts]
+    )
+
+
+def _with_means(notice: Notice, specs: Sequence[Spec], means: Sequence[Floats]) -> Notice:
+    """The notice of ties with the means of its metric: of the run, lowest, highest, and perhaps expected."""
+    m = [*map(str, specs)].index(notice.metric)
+    numbers = [None if math.isnan(of_metrics[m]) else float(of_metrics[m]) for of_metrics in means]
+    return notice.replace(**dict(zip(("value", "low", "high", "expected"), numbers, strict=True)))
 
 
 def _merged_notices(of_buckets: Sequence[Sequence[Notice]], specs: Sequence[Spec]) -> list[Notice]:

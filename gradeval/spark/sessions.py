@@ -244,22 +244,29 @@ def named_runs(
     names = run_names(
         (label, path if label else path.rstrip("/"), _pattern_name(path)) for label, path in pairs
     )
-    for number, path in (("grade", qrels), *(("score", path) for _, path in pairs)):
-        if not are_local or _SCHEME.match(path) or "{" in path or "\\" in path:  # which glob reads otherwise
-            continue
-        if not (glob(path) or os.path.lexists(path)):
-            raise InputError(path, "No such file or directory")
-        if os.path.isfile(path):
-            try:
-                with open(path, "rb") as file:
-                    reject_saved(file.read(1 << 12), path, number)
-            except OSError as error:
-                raise InputError(path, error.strerror or str(error)) from None
+    if are_local:
+        _check_path(qrels, "grade")
+        for _, path in pairs:
+            _check_path(path, "score")
     label, path = pairs[0]
     kind = run_format or _by_ending(path)
     is_trec = kind == "trec" or (kind is None and os.path.isfile(path))
     may_be_table = len(pairs) == 1 and label is None and not is_trec
     return dict(zip(names, (path for _, path in pairs), strict=True)), may_be_table
+
+
+def _check_path(path: str, number: str) -> None:
+    """Raise InputError where this machine has nothing at the path, or a saved result."""
+    if _SCHEME.match(path) or "{" in path or "\\" in path:  # which glob reads otherwise
+        return
+    if not (glob(path) or os.path.lexists(path)):
+        raise InputError(path, "No such file or directory")
+    if os.path.isfile(path):
+        try:
+            with open(path, "rb") as file:
+                reject_saved(file.read(1 << 12), path, number)
+        except OSError as error:
+            raise InputError(path, error.strerror or str(error)) from None
 
 
 def _pattern_name(path: str) -> str | None:
