@@ -97,6 +97,7 @@ class CompareOptions(opts.OptionTable, init=False):
         "correction. 0 tests all. Default: 50.",
         default=MIN_COVERAGE,
         scope={SUMS},
+        before=0.0,
         python="runs with fewer of the judged queries than this percentage are not tested: they have no p, and "
         "are not in the family of the correction; 0 tests all",
     )

@@ -73,10 +73,14 @@ class OptionKind(Record):
     metavar: str | None = None
 
 
+_DEFAULT: Any = object()
+
+
 class Option(Record):
     """A row of the table. section: of the help. about: the help, and for Python `python` where that differs.
-    scope: what it is about. flags: on the command line, by default from the name of the attribute. What
-    functions show of it is made once: for all of them together it takes 2 ms of a start.
+    scope: what it is about. flags: on the command line, by default from the name of the attribute. before: the
+    value under which results were made before the option existed, by default `default`. What functions show of
+    it is made once: for all of them together it takes 2 ms of a start.
     """
 
     kind: OptionKind
@@ -86,10 +90,12 @@ class Option(Record):
     scope: Set[str] = frozenset((VALUES,))
     python: str = ""
     flags: str = ""
+    before: Any = _DEFAULT
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.__dict__.update(name=name, flags=self.flags or "--" + name.replace("_", "-"))
+        before = self.default if self.before is _DEFAULT else self.before
+        self.__dict__.update(name=name, flags=self.flags or "--" + name.replace("_", "-"), before=before)
 
     @property
     def annotation(self) -> str:
@@ -568,6 +574,12 @@ class Options(OptionTable, init=False):
         pairs = dict(of_queries) if isinstance(of_queries, tuple) else of_queries
         weights = {} if pairs is None else {"query_weights": pairs}  # only weighted means have them
         return {**values, "no_relevant": self.no_relevant_rule, **weights}
+
+    @classmethod
+    def of_saved(cls, options: Mapping[str, object]) -> dict[str, object]:
+        """to_dict() as an older version saved it, with the options that did not exist then."""
+        before = cls(**{name: row.before for name, row in cls.table.items()})
+        return {**before.to_dict(), **options}
 
     @property
     def intervals(self) -> tuple[str, float] | None:

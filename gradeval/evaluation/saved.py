@@ -26,8 +26,8 @@ from gradeval.options import DEFAULT_TIES, LETOR_TIES, VALUES, Options
 from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.tables.load import is_file, is_path, source_of
 from gradeval.tables.qrels import Qrels
+from gradeval.version import __version__
 
-_OPTIONS = Options().to_dict().keys()  # of every saved result
 _SAME = 1e-9  # of a summary and the mean of its values
 
 
@@ -103,13 +103,7 @@ def read_saved(source: Source) -> SavedResult:
     names = [str(run.get("name")) for run in runs if isinstance(run, dict)]
     if len(set(names)) < len(names):
         raise file.error(f"two runs have the name {named(max(names, key=names.count))}")
-    options = file.item("options", dict)
-    for name in sorted(_OPTIONS - options.keys()):
-        raise file.error(f"option {named(name)} is missing")
-    try:
-        Options(**options)
-    except OptionError as error:
-        raise InputError(source.name, f"an option in it is not valid ({error})") from None
+    options = _options(file)
     return SavedResult(
         source.name,
         source.sha256(),
@@ -120,6 +114,22 @@ def read_saved(source: Source) -> SavedResult:
         tuple(_run(file, r, run, metrics, options) for r, run in enumerate(runs)),
         tuple(_notice(file, n, notice) for n, notice in enumerate(file.item("notices", list))),
     )
+
+
+def _options(file: _Part) -> dict[str, object]:
+    """The options that the results were made with. Raises InputError."""
+    options, saved_by = file.item("options", dict), str(file.content["gradeval"])
+    unknown = [name for name in options if name not in Options.table]
+    if unknown and saved_by != __version__:
+        what = f"gradeval {saved_by} saved it with an option that gradeval {__version__} does not have"
+        raise InputError(
+            file.path, f"{what} ({first_names(unknown)})", hint=f"Use gradeval {saved_by} or newer"
+        )
+    try:
+        Options(**options)
+    except OptionError as error:
+        raise InputError(file.path, f"an option in it is not valid ({error})") from None
+    return Options.of_saved(options)
 
 
 def _notice(file: _Part, index: int, content: Any) -> Notice:

@@ -140,7 +140,6 @@ RUN, Q1, NOTICE = "runs.0", "runs.0.per_query.q1", "notices.2"  # the notice is 
     ("metrics", ["AP", "nDCG@3", "rankDCG", "RR"], "there are no numbers of RR of run 'a'"),
     ("options.columns", [5], "an option in it is not valid (columns"),
     ("options.depth", "x", "an option in it is not valid (depth must be an integer"),
-    ("options.rel", GONE, "option 'rel' is missing"),
     ("options.reel", 2, "an option in it is not valid (unknown option reel"),
     ("notices", 5, "'notices' is not valid"),
     ("notices", [5], "notices[0] is not valid"),
@@ -158,6 +157,22 @@ def test_damaged(path: str, value: object, message: str) -> None:
         del place[last]
     Path("damaged.json").write_text(json.dumps(content))
     assert refused("damaged.json", "b.run").startswith(f"damaged.json: {message}")
+
+
+def test_options_of_other_versions() -> None:
+    """A key that is missing has the value under which results were made before the option existed."""
+    content = json.loads(Path("a.json").read_text())
+    for name in list(content["options"]):
+        older = {**content, "options": {key: of for key, of in content["options"].items() if key != name}}
+        Path("older.json").write_text(json.dumps(older))
+        assert gradeval.evaluate("q", "older.json", "AP").mean(0, "AP") == content["runs"][0]["summary"]["AP"]
+    assert "older.json: it was made with --depth default, and here it is 2" in refused("older.json", depth=2)
+    newer = {**content, "gradeval": "9.1.0", "options": {**content["options"], "min_score": 0.5}}
+    Path("newer.json").write_text(json.dumps(newer))
+    assert refused("newer.json", "b.run") == (
+        f"newer.json: gradeval 9.1.0 saved it with an option that gradeval {gradeval.__version__} does not "
+        "have (min_score). Use gradeval 9.1.0 or newer"
+    )
 
 
 @each_row(

@@ -19,7 +19,7 @@ from gradeval.commands.batch.manifest import AVERAGE, POOL, Collection, Manifest
 from gradeval.commands.compare import compare as comparison
 from gradeval.commands.compare.coverage import not_tested
 from gradeval.commands.compare.layout import BETTER, WORSE, labels, mean_cells, significance
-from gradeval.compare_options import MIN_COVERAGE
+from gradeval.compare_options import MIN_COVERAGE, CompareOptions
 from gradeval.errors import GradevalError, InputError, InputErrors, UnsuitableOptionError, first_names, visible
 from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.outcome import with_depths, with_weights
@@ -107,8 +107,8 @@ class Cell:
         def numbers(values: Mapping[str, Any]) -> dict[str, Any]:
             return {name: math.nan if value is None else value for name, value in values.items()}
 
-        # cells of before there was a minimum were tested whatever they had
-        content = {"min_coverage": None if content["baseline"] is None else 0.0, **content}
+        before = None if content["baseline"] is None else CompareOptions.table["min_coverage"].before
+        content = {"min_coverage": before, **content}
         parts: dict[str, Any] = {part.name: content[part.name] for part in fields(cls)}
         parts["values"] = {name: Value(**numbers(value)) for name, value in parts["values"].items()}
         parts["judged"] = numbers(parts["judged"])
@@ -410,6 +410,11 @@ def evaluate_batch(
     return result()
 
 
+def settings_of(options: Mapping[str, object]) -> dict[str, Any]:
+    """The options of a cell, as JSON has them, with lists for tuples; each feature is a system of its own."""
+    return {name: value for name, value in json.loads(json.dumps(options)).items() if name != "features"}
+
+
 class _CollectionCells:
     """The cells of one collection: those of an earlier output that are unchanged, the others evaluated."""
 
@@ -418,8 +423,7 @@ class _CollectionCells:
         self.name, self.qrels, self.specs = collection.name, collection.qrels, collection.specs
         self.options = with_weights(collection.options.replace(jobs=jobs))
         self.compared = comparison.metrics_to_test(self.specs)
-        deciding = {name: value for name, value in self.options.to_dict().items() if name != "features"}
-        self.settings = json.loads(json.dumps(deciding))  # tuples are lists there
+        self.settings = settings_of(self.options.to_dict())
         self.min_coverage = manifest.test.min_coverage
         self.paths = {system: collection.runs.get(system, collection.qrels) for system in manifest.systems}
 
@@ -430,7 +434,9 @@ class _CollectionCells:
         expected = "done", self.settings, {*map(str, self.specs)}
         earlier_cells = (earlier.get((self.name, system)) for system in self.manifest.systems)
         cells = [
-            cell for cell in earlier_cells if cell and (cell.status, cell.options, {*cell.values}) == expected
+            replace(cell, options=self.settings)
+            for cell in earlier_cells
+            if cell and (cell.status, settings_of(Options.of_saved(cell.options)), {*cell.values}) == expected
         ]
         if not cells:
             return []
