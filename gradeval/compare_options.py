@@ -147,6 +147,16 @@ class CompareOptions(opts.OptionTable, init=False):
         if self.correction == MAXT and self.test not in ("t", "randomization"):
             raise OptionError(f"the maxT correction requires --test t or randomization, not {self.test}")
 
+    def check_weights(self) -> None:
+        """Raise OptionError for what has no weights of queries."""
+        instead = "evaluate without query_weights (--query-weights)"
+        if self.test not in WEIGHTED_TESTS:
+            weighted = f"Choose --test {', '.join(WEIGHTED_TESTS[:-1])} or {WEIGHTED_TESTS[-1]}"
+            raise OptionError(f"the test {self.test} has no weights of queries. {weighted}, or {instead}")
+        if self.anova:
+            what = "the analysis of variance has no weights of queries"
+            raise OptionError(f"{what}. Leave out --anova (anova=True), or {instead}")
+
     @property
     def used_correction(self) -> str:
         """The correction that is applied, 'none' where there is nothing to correct."""
@@ -167,13 +177,15 @@ class CompareOptions(opts.OptionTable, init=False):
 
 
 OF_SUMS = CompareOptions.rows(within=SUMS)  # of a t-test from sums alone
-COMPARED = {**CompareOptions.table, **opts.OF_RUNS}  # of functions that evaluate and compare
+COMPARED = {**CompareOptions.table, **opts.OF_WEIGHTED_RUNS}  # of functions that evaluate and compare
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[CompareOptions, opts.Options]:
     """How to compare, and how to evaluate; jobs belongs to both. Raises OptionError."""
     opts.check_known(options, list(COMPARED))
-    return (
-        CompareOptions(**{name: value for name, value in options.items() if name in CompareOptions.table}),
-        opts.Options(**{name: value for name, value in options.items() if name in opts.OF_RUNS}),
-    )
+    rows = CompareOptions.table, opts.OF_WEIGHTED_RUNS
+    comparison, evaluation = ({name: options[name] for name in options if name in table} for table in rows)
+    compared_as, evaluated_as = CompareOptions(**comparison), opts.Options(**evaluation)
+    if evaluated_as.query_weights is not None:
+        compared_as.check_weights()
+    return compared_as, evaluated_as

@@ -137,6 +137,7 @@ class Report(Runs, CompareOnSpark, total=False):
     test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
     samples: int  # 100000
     seed: int  # 1
+    query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
 
 
 class Compare(Report, total=False):

@@ -475,11 +475,11 @@ class Options(OptionTable, init=False):
     )
     query_weights: tuple[tuple[str, float], ...] | str | None = _metrics(
         OptionKind("path", _read_weights, f"{PATH} | Mapping[Any, float]", metavar="FILE"),
-        "Weights of the queries in means, such as their traffic: 'query TAB weight' lines. Sums stay "
-        "unweighted.",
+        "Weights of the queries in means, their intervals and tests, such as their traffic: 'query TAB weight' "
+        "lines. Sums stay unweighted.",
         scope={MORE},
-        python="The weights of the queries in means: {query: weight}, or a file of 'query TAB weight' lines; "
-        "sums stay unweighted",
+        python="The weights of the queries in means, their intervals and tests: {query: weight}, or a file of "
+        "'query TAB weight' lines; sums stay unweighted",
     )
     zero_grade: float = _metrics(
         GRADE,
@@ -562,9 +562,6 @@ class Options(OptionTable, init=False):
             raise OptionError("tie_range and interval are mutually exclusive")
         if self.confidence != self.table["confidence"].default and not self.interval:
             raise OptionError("confidence requires interval")
-        if self.query_weights is not None and self.interval:
-            what = "query_weights and interval are mutually exclusive: intervals are of unweighted means"
-            raise OptionError(what)
 
     def to_dict(self) -> dict[str, object]:
         """The options that affect the values, as JSON types."""
@@ -597,13 +594,9 @@ class Options(OptionTable, init=False):
         return self.no_relevant or DEFAULT_NO_RELEVANT
 
 
-def weighted_error(subject: str) -> OptionError:
-    """The error where these would stand beside weighted means."""
-    return OptionError(f"{subject} are of unweighted means. Evaluate without query_weights (--query-weights)")
-
-
 # those that a file of checks or a manifest may have; the others are the command's, or choose what the runs are
 FILE_OPTIONS = (*Options.rows(without=(MORE, PROCESS, RUNS)), "query_weights")
 FILE_PATHS = [name for name in FILE_OPTIONS if Options.table[name].kind.type == "path"]
 OF_RUNS = Options.rows(without=(MORE,))  # those that every evaluation has
+OF_WEIGHTED_RUNS = {**OF_RUNS, "query_weights": Options.table["query_weights"]}  # those of comparisons
 OF_FILES = {name: row for name, row in Options.table.items() if {OF_QRELS, OF_RUN} & row.scope}

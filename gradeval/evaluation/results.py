@@ -15,7 +15,7 @@ from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, named
 from gradeval.evaluation.score import summarize, summarize_expected
 from gradeval.notices import Notice
-from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes, weighted_error
+from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes
 from gradeval.records import Record
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import WithNotices, frame_of, library, warned
@@ -103,8 +103,10 @@ class RunResult(Record, eq=False):
             intervals = np.full((2, len(specs)), np.nan)  # also where there are too few values
             for m, spec in enumerate(specs):
                 if spec.metric.has_interval:
-                    counted, mean = self.values[m, self.counted], float(means[m])
-                    intervals[:, m] = interval_of_mean(counted, mean, *self.interval, bounds=spec.metric.bounds)
+                    counted, bounds = np.where(self.counted, self.values[m], np.nan), spec.metric.bounds
+                    intervals[:, m] = interval_of_mean(
+                        counted, float(means[m]), *self.interval, bounds=bounds, weights=self.weights
+                    )
             ends = [*intervals]
         undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
         texts = {m: (self.counted_texts(m) or [""])[0] for m in self.texts}
@@ -296,16 +298,15 @@ class Results(Record, WithNotices, eq=False):
         method = of_evaluation[0] if method is None else method
         confidence = of_evaluation[1] if confidence is None else confidence
         Options(interval=method, confidence=confidence)
-        self.check_unweighted("intervals")
         if not self.specs[m].metric.has_interval:
             return math.nan, math.nan
-        values, bounds = self.runs[r].values[m, self.runs[r].counted], self.specs[m].metric.bounds
-        return interval_of_mean(values, self.mean(r, m), method, float(confidence), bounds=bounds)
+        values, mean, bounds = self.values(r, m), self.mean(r, m), self.specs[m].metric.bounds
+        return interval_of_mean(values, mean, method, float(confidence), bounds=bounds, weights=self.weights)
 
-    def check_unweighted(self, what: str) -> None:
-        """Raise OptionError where these would stand beside weighted means."""
-        if any(run.weights is not None for run in self.runs):
-            raise weighted_error(what)
+    @property
+    def weights(self) -> Floats | None:
+        """The weights of the queries in means, (Q,), the same for all runs; None where all count alike."""
+        return self.runs[0].weights if self.runs else None
 
     def inseparable(self, method: str, confidence: float) -> tuple[int, int]:
         """How many pairs of runs that are neighbours by a mean may differ by 0, of how many."""
@@ -320,7 +321,8 @@ class Results(Record, WithNotices, eq=False):
                 pairs += [paired_differences(of_runs[a][m], of_runs[b][m]) for a, b in pairwise(order)]
         if not pairs:
             return 0, 0
-        tested = paired_tests(method, np.array(pairs).T, 1 - confidence / 100, Sampling())
+        differences, alpha = np.array(pairs).T, 1 - confidence / 100
+        tested = paired_tests(method, differences, alpha, Sampling(), self.weights)
         ends = [(outcome.low, outcome.high) for outcome in tested if not math.isnan(outcome.low)]
         return sum(low <= 0 <= high for low, high in ends), len(ends)
 

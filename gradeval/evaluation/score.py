@@ -47,10 +47,21 @@ def summarize(specs: Sequence[Spec], values: Floats, counted: Bools, weights: Fl
         # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
         total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
         mean: Floats = total / defined.sum(axis=1)
-        if weights is not None:
-            shares = np.where(defined, weights, 0.0)
-            mean = np.where(defined, values * weights, 0.0).sum(axis=1) / shares.sum(axis=1)
+    if weights is not None:
+        mean = weighted_means(np.where(defined, values, np.nan), weights)
     return summaries(specs, total, mean)
+
+
+def weighted_means(values: Floats, weights: Floats) -> Floats:
+    """The means over the last axis of values (..., Q) that are not NaN, by the weights of the queries (Q,); NaN
+    where no such query has a weight above 0. Equal weights give the digits of summarize() without weights.
+    """
+    shares = np.where(np.isnan(values), 0.0, weights)
+    with np.errstate(invalid="ignore"):
+        shares /= shares.max(axis=-1, initial=0.0, keepdims=True)
+        total, size = np.nancumsum(values * shares, axis=-1), np.cumsum(shares, axis=-1)
+        means: Floats = total[..., -1:].sum(axis=-1) / size[..., -1:].sum(axis=-1)
+    return means
 
 
 def summarize_expected(

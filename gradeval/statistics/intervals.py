@@ -191,7 +191,7 @@ def bca_interval(
 MOST_QUERIES: Final = 10**9  # more than anybody has: a difference that needs more needs infinitely many
 
 
-def power_of_t_test(effect_size: float, n: int, alpha: float) -> float:
+def power_of_t_test(effect_size: float, n: float, alpha: float) -> float:
     """The chance that the two-sided paired t-test of n >= 2 queries finds a true effect size at level alpha.
     P(|T'| > t) with T' noncentral t of n - 1 degrees of freedom and noncentrality effect_size sqrt(n), and t
     the 1 - alpha/2 quantile of the central t, as in R's power.t.test(strict = TRUE). effect_size: mean /
@@ -223,10 +223,10 @@ def _legendre(count: int) -> tuple[Floats, Floats]:
 
 
 @cache
-def smallest_effect_size(n: int, alpha: float, power: float = 0.8) -> float:
+def smallest_effect_size(n: float, alpha: float, power: float = 0.8) -> float:
     """The effect size that n queries show with the given power (chance of p < alpha). Times the standard
     deviation of the differences, it is the smallest difference that these queries could have shown. NaN for
-    fewer than 2 queries. power: between alpha and 1.
+    fewer than 2 queries. n: of weighted queries their effective number. power: between alpha and 1.
     """
     if n < 2:
         return math.nan

@@ -1,14 +1,24 @@
-"""Weighted means: of files and dicts, in saved results, and refused beside intervals and tests."""
+"""Weighted means, their intervals and tests: of files and dicts, in saved results, gates and batches."""
 
 import json
+import math
 from pathlib import Path
+from random import Random
+from typing import Any
 
+import numpy as np
 import pytest
 from cli.command import gradeval as command
-from helpers import each_row, error_of, raises
+from helpers import each, each_row, error_of, raises
+from scipy import stats
 
 import gradeval
+from gradeval.compare_options import WEIGHTED_TESTS
 from gradeval.errors import GradevalError, InputErrors, OptionError
+from gradeval.statistics.intervals import queries_needed, smallest_effect_size
+from gradeval.statistics.sampling import Sampling
+from gradeval.statistics.tests import paired_tests
+from gradeval.statistics.weighted import Sample
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "b": 1}, "3": {"a": 0}}
 RUN = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 2.0, "b": 1.0}, "3": {"a": 1.0}}
@@ -50,13 +60,95 @@ def test_wrong_weights(weights: object, what: str) -> None:
     assert what in error_of(GradevalError, gradeval.evaluate, QRELS, RUN, "RR", query_weights=weights)
 
 
-def test_tests_and_intervals_refuse_them() -> None:
-    results = gradeval.evaluate(QRELS, {"a": RUN, "b": RUN}, "RR", query_weights=WEIGHTS)
-    raises(OptionError, r"^tests and the means beside them are of unweighted", results.compare)
-    raises(OptionError, r"^intervals are of unweighted means", results.interval, 0, 0)
-    weighted = {"query_weights": WEIGHTS, "interval": "t"}
-    what = "query_weights and interval are mutually exclusive"
-    raises(OptionError, what, gradeval.evaluate, QRELS, RUN, "RR", **weighted)
+IDS = [f"q{number}" for number in range(20)]
+OF_IDS = {query: 1 + number % 4 for number, query in enumerate(IDS)}
+
+
+def judged() -> tuple[dict[str, Any], dict[str, Any]]:
+    random = Random(3)
+    qrels = {query: {f"d{d}": random.randrange(3) for d in range(8)} | {"top": 1} for query in IDS}
+    runs = {name: {query: {f"d{d}": random.random() for d in range(8)} for query in IDS} for name in "abc"}
+    return qrels, runs
+
+
+def test_intervals_are_those_of_weighted_means() -> None:
+    qrels, runs = judged()
+    results = gradeval.evaluate(qrels, runs, "AP num_ret", query_weights=OF_IDS, interval="t")
+    values, weights = results.values("a", "AP"), np.array([*OF_IDS.values()], float)
+    mean, total = np.average(values, weights=weights), weights.sum()
+    error = math.sqrt(20 / 19 * (weights**2 * (values - mean) ** 2).sum()) / total
+    half = stats.t.ppf(0.975, total**2 / (weights**2).sum() - 1) * error
+    assert results.mean("a", "AP") == pytest.approx(mean, rel=1e-14)
+    assert results.interval("a", "AP") == pytest.approx((mean - half, mean + half), rel=1e-9)
+    low, high = results.interval("a", "AP", method="bootstrap")
+    assert mean - 1.3 * half < low < high < mean + 1.3 * half
+    assert np.isnan(results.interval("a", "num_ret")).all()
+    # equal weights are none, also where some are 0
+    for method in ("t", "bootstrap"):
+        equal = gradeval.evaluate(qrels, runs, "AP", query_weights=dict.fromkeys(IDS, 0.3), interval=method)
+        plain = gradeval.evaluate(qrels, runs, "AP", interval=method)
+        assert equal.render("csv", digits="full") == plain.render("csv", digits="full")
+    some = dict.fromkeys(IDS, 0.0) | dict.fromkeys(IDS[5:], 7.0)
+    weighted = gradeval.evaluate(qrels, runs, "AP", query_weights=some, interval="t")
+    chosen = gradeval.evaluate(qrels, runs, "AP", query_ids=IDS[5:], interval="t")
+    assert weighted.render("csv", digits="full") == chosen.render("csv", digits="full")
+
+
+@each("options", [
+    *({"test": test} for test in WEIGHTED_TESTS),
+    {"correction": "maxt", "all_pairs": True},
+    {"by": {query: "odd" if number % 2 else "even" for number, query in enumerate(IDS)}},
+    {"power": True, "worst": 3, "sort": "AP"},
+])  # fmt: skip
+def test_comparisons_with_equal_weights_are_those_without(options: dict[str, Any]) -> None:
+    qrels, runs = judged()
+    how = {"samples": 200, **options}
+    plain = gradeval.compare(qrels, runs, "AP nDCG@3", **how)
+    equal = gradeval.compare(qrels, runs, "AP nDCG@3", query_weights=dict.fromkeys(IDS, 0.3), **how)
+    assert equal.render("csv", digits="full") == plain.render("csv", digits="full")
+    some = dict.fromkeys(IDS, 0) | dict.fromkeys(IDS[4:], 1e150)
+    weighted = gradeval.compare(qrels, runs, "AP nDCG@3", query_weights=some, **how)
+    chosen = gradeval.compare(qrels, runs, "AP nDCG@3", query_ids=IDS[4:], **how)
+    assert weighted.render("csv", digits="full") == chosen.render("csv", digits="full")
+    assert weighted.values.queries == tuple(IDS[4:])  # a query of weight 0 counts in nothing
+
+
+def test_weighted_comparisons() -> None:
+    qrels, runs = judged()
+    compared = gradeval.compare(qrels, runs, "AP", query_weights=OF_IDS, power=True)
+    results = gradeval.evaluate(qrels, runs, "AP", query_weights=OF_IDS)
+    assert repr(results.compare(power=True).comparisons) == repr(compared.comparisons)
+    weights = np.array([OF_IDS[query] for query in results.queries], float)
+    for pair in compared.comparisons:
+        differences = results.values(pair.run, "AP") - results.values("a", "AP")
+        sample = Sample.of(differences, weights)
+        [outcome] = paired_tests("t", differences[:, None], 0.05, Sampling(), weights)
+        assert (pair.p, pair.low, pair.high) == pytest.approx((outcome.p, outcome.low, outcome.high), rel=1e-12)
+        assert (pair.difference, pair.mean) == pytest.approx((sample.mean, results.mean(pair.run, "AP")))
+        assert pair.effect_size * math.sqrt(sample.effective_n) == pytest.approx(
+            sample.mean / sample.standard_error
+        )
+        assert pair.won == (differences > 0).sum()
+        assert pair.power is not None
+        assert pair.power.smallest == pytest.approx(smallest_effect_size(sample.effective_n, 0.05) * pair.sd)
+        needed = queries_needed(pair.effect_size, 0.05)
+        assert pair.power.needed == math.ceil(needed * (20 / sample.effective_n))
+    text = " ".join(compared.render("table").split())
+    assert "Effective number of queries: 16.7." in text and "with weights as unequal as these." in text
+    assert compared.sections[0].means[1, 0] == results.mean("b", "AP")
+
+
+@each("options, what", [
+    ({"test": "sign"}, r"^the test sign has no weights of queries\. Choose --test t, randomization or boot"),
+    ({"test": "wilcoxon"}, "^the test wilcoxon has no weights"),
+    ({"test": "tukey", "all_pairs": True}, "^the test tukey has no weights"),
+    ({"anova": True}, r"^the analysis of variance has no weights of queries\. Leave out --anova"),
+])  # fmt: skip
+def test_what_has_no_weights(options: dict[str, Any], what: str) -> None:
+    qrels, runs = judged()
+    results = gradeval.evaluate(qrels, runs, "AP", query_weights=OF_IDS)
+    raises(OptionError, what, results.compare, **options)
+    raises(OptionError, what, gradeval.compare, "not", "read", query_weights=OF_IDS, **options)
 
 
 @pytest.fixture
@@ -122,9 +214,18 @@ def test_batch(folder: Path) -> None:
     assert values() == [0.625, 0.625, 0.375, 0.375]
     weights.write_text("1\t1\n2\t1\n3\t0\n")  # other weights: these cells are evaluated again
     assert values("--resume") == [0.75, 0.75, 0.375, 0.375]
-    for option, what in ((["--pool"], "over all queries together"), (["--baseline", "a"], "tests against")):
-        done = command(*args, *option)
-        assert (done.code, f"file: {'averages ' * ('--pool' in option)}{what}" in done.err) == (2, True)
+    done = command(*args, "--pool")
+    assert (done.code, "file: averages over all queries together (pool) are of unw" in done.err) == (2, True)
+    Path(folder / "b.run").write_text("1 Q0 a 0 2 t\n2 Q0 b 0 1 t\n3 Q0 a 0 1 t\n")
+    weights.write_text("1\t1\n2\t3\n3\t0\n")
+    assert values("--baseline", "a") == [0.625, 1.0, 0.375, 0.5]
+    pair = json.loads(out.read_text())["cells"][1]["comparisons"]["RR"]
+    paths = (str(folder / name) for name in ("qrels", "a.run", "b.run"))
+    compared = command("compare", *paths, "-m", "RR", "--query-weights", str(weights), "-f", "json", "--quiet")
+    [expected] = json.loads(compared.out)["comparisons"]
+    assert [pair[name] for name in ("n", "p", "low", "mean")] == [
+        expected[name] for name in ("n", "p", "low", "mean")
+    ]
     weights.write_text("1\t1\n")
     done = command(*args)
     assert done.code == 2 and "file: query_weights: 2 queries have no weight: '2', '3'" in done.err
@@ -150,8 +251,13 @@ def test_gate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcomes["require"]["value"] == 0.5
     drop = outcomes["max-drop"]
     assert (drop["value"], drop["baseline_mean"], drop["verdict"]) == (0.5, 0.625, "failed")
-    for kind, text in (("no-worse", "RR"), ("non-inferior", "RR 0.1")):
-        done = command(*gated, f"--{kind}", text)
-        assert done.code == 2 and ": tests are of unweighted means. Evaluate without query_weights" in done.err
+    tested = command("gate", "qrels", "worse.run", "--config", "ci/gate.toml", "--no-worse", "RR", "-f", "json")
+    outcome = {check["kind"]: check for check in json.loads(tested.out)["checks"]}["no-worse"]
+    compared = command(
+        "compare", "qrels", "a.json", "worse.run", "--query-weights", "weights", "-m", "RR", "-f", "json"
+    )
+    [pair] = json.loads(compared.out)["comparisons"]
+    assert (outcome["n"], outcome["low"], outcome["high"]) == (2, pair["low"], pair["high"])
+    assert (outcome["value"], outcome["mean"]) == (pair["difference"], pair["mean"])
     first = command("gate", "qrels", "b.run", "--baseline", "a.run", "--query-weights", "weights", "--init")
-    assert '\nquery_weights = "weights"\n' in first.out and "\n# no-worse" in first.out
+    assert '\nquery_weights = "weights"\n' in first.out and "\nno-worse" in first.out

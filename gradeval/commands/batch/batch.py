@@ -20,7 +20,15 @@ from gradeval.commands.compare import compare as comparison
 from gradeval.commands.compare.coverage import not_tested
 from gradeval.commands.compare.layout import BETTER, WORSE, labels, mean_cells, significance
 from gradeval.compare_options import MIN_COVERAGE, CompareOptions
-from gradeval.errors import GradevalError, InputError, InputErrors, UnsuitableOptionError, first_names, visible
+from gradeval.errors import (
+    GradevalError,
+    InputError,
+    InputErrors,
+    OptionError,
+    UnsuitableOptionError,
+    first_names,
+    visible,
+)
 from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.outcome import with_depths, with_weights
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, position_of, signature_of
@@ -30,7 +38,7 @@ from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source, changed_error
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
-from gradeval.options import DEFAULT_TIES, Options, weighted_error
+from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render import document as doc
@@ -378,9 +386,10 @@ def evaluate_batch(
     """
     baseline = manifest.baseline
     for collection in manifest.collections:
-        if collection.options.query_weights is not None and (pool or baseline is not None):
-            subject = "averages over all queries together (pool)" if pool else "tests against a baseline"
-            raise weighted_error(f"{collection.name}: {subject}")
+        if pool and collection.options.query_weights is not None:
+            averages = f"{collection.name}: averages over all queries together (pool)"
+            hint = "Evaluate without query_weights (--query-weights)"
+            raise OptionError(f"{averages} are of unweighted means. {hint}")
     rows = [
         _CollectionCells(manifest, collection, jobs or default_jobs()) for collection in manifest.collections
     ]
@@ -473,7 +482,7 @@ class _CollectionCells:
         if of_baseline is not None and run.name != self.baseline and self.compared:
             notices_of_both = *of_baseline.notices, *results.notices  # which have what the runs lack
             both = of_baseline.replace(runs=(*of_baseline.runs, run), notices=notices_of_both)
-            by_query = comparison.QueryValues.of(both, self.compared)
+            by_query = comparison.QueryValues.of(both, self.compared).weighing()
             pairs = comparison.compare_values(by_query, self.manifest.test).comparisons
             compared = {"baseline": self.baseline, "baseline_sha256": of_baseline.runs[0].sha256}
             compared["min_coverage"] = self.min_coverage

@@ -70,6 +70,7 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
     multiple=True,
 )
 @cli.measure_options(f"{COMPARED_METRICS}, or all that saved results or tables have")
+@cli.row_option(Options, "query_weights")
 @cli.queries("-q --per-query", "Print every query too: the values of the runs, the differences.")
 @cli.queries("-n --no-summary", "Do not print the comparisons; requires -q.")
 @cli.query_options

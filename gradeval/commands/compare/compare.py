@@ -20,8 +20,9 @@ from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.outcome import Quantiles, apart, left_out_of_groups, no_common_query
 from gradeval.evaluation.results import Results, Runs, SavedResult
 from gradeval.evaluation.runs import separate_runs, with_saved
+from gradeval.evaluation.score import weighted_means
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice, lines
-from gradeval.options import COMPARED_METRICS, Options, takes, weighted_error
+from gradeval.options import COMPARED_METRICS, Options, takes
 from gradeval.registry.spec import Metrics, Spec, parse, usable
 from gradeval.render.document import Tabular, WithNotices, exact, warned
 from gradeval.statistics import multiple, tests
@@ -81,6 +82,7 @@ class QueryValues:
     metrics: tuple[ComparedMetric, ...]
     values: Floats = field(repr=False)  # (R, M, Q), NaN where one is undefined or a query does not count
     coverage: tuple[Coverage, ...] = field(repr=False, default=())  # of each run; nothing where it is unknown
+    weights: Floats | None = field(repr=False, default=None)  # of the queries, (Q,); None: all count alike
 
     def __post_init__(self) -> None:
         for r, m in np.argwhere((np.abs(self.values) > LARGEST).any(axis=2)).tolist():
@@ -95,16 +97,13 @@ class QueryValues:
         array = np.array(values, np.float64).reshape(len(values), len(specs), len(results.queries))
         names, paths = (tuple(getattr(run, name) for run in results.runs) for name in ("name", "path"))
         metrics, covered = tuple(map(ComparedMetric.of, specs)), coverage_of_runs(results)
-        return cls(tuple(results.queries), names, paths, metrics, array, coverage=covered)
+        return cls(tuple(results.queries), names, paths, metrics, array, covered, results.weights)
 
     @property
     def means(self) -> Floats:
         """The mean of each run and metric over the queries with a value, (R, M); NaN where there is none."""
-        # added one by one in the order of the queries, as an evaluation adds them
-        total = np.nancumsum(self.values, axis=2)[..., -1:].sum(axis=2)
-        with np.errstate(invalid="ignore"):
-            means: Floats = total / (~np.isnan(self.values)).sum(axis=2)
-        return means
+        weights = np.ones(len(self.queries)) if self.weights is None else self.weights
+        return weighted_means(self.values, weights)
 
     def differences(self, baseline: int, run: int) -> Floats:
         """run - baseline, (M, Q), NaN where either has no value."""
@@ -131,7 +130,12 @@ class QueryValues:
         """The same for some of the queries, or in another order."""
         positions = np.arange(len(self.queries))[which]
         queries = tuple(self.queries[q] for q in positions.tolist())
-        return replace(self, queries=queries, values=self.values[..., positions])
+        weights = None if self.weights is None else self.weights[positions]
+        return replace(self, queries=queries, values=self.values[..., positions], weights=weights)
+
+    def weighing(self) -> QueryValues:
+        """The same without the queries of weight 0, which count in nothing that is compared."""
+        return self if self.weights is None else self.select(self.weights > 0)
 
     def in_order_of_ids(self) -> QueryValues:
         """Of the ids as bytes: random signs belong to rows in this order."""
@@ -255,6 +259,17 @@ class Power:
 
     smallest: float
     needed: float
+
+    @classmethod
+    def of(cls, summary: tests.Summary, alpha: float) -> Power:
+        """By the effective number of queries; those that are needed have weights as unequal as these."""
+        if math.isnan(summary.effect_size):
+            return cls(math.nan, math.nan)
+        smallest = smallest_effect_size(summary.effective_n, alpha, POWER) * summary.sd
+        needed = queries_needed(summary.effect_size, alpha, POWER)
+        if math.isfinite(needed):
+            needed = math.ceil(needed * (summary.n / summary.effective_n))
+        return cls(smallest, needed)
 
 
 @dataclass(frozen=True)
@@ -415,15 +430,13 @@ class Comparison(WithNotices, Tabular):
         return f"Comparison({counts}, test={self.options.test!r}, notices={len(self.warnings)})"
 
 
-@takes(COMPARED, refused=("query_weights",))
+@takes(COMPARED)
 def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Unpack[Compare]) -> Comparison:
     """Compare runs with a baseline, or all with each other.
 
     qrels, runs: as evaluate() takes them; a run may also be a file of saved results (gradeval -f json -q).
     metrics: names; by default those that all saved results have, or else nDCG@10 and AP. Raises GradevalError.
     """
-    if "query_weights" in options:
-        raise weighted_error("tests")
     how, evaluation = split_options(options)
     results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation)
     for failed in results.failed:
@@ -453,12 +466,13 @@ def evaluate_to_compare(
 
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:
     """specs: by default all metrics of the results that have a number for each query, but Judged@k."""
-    results.check_unweighted("tests and the means beside them")
+    if results.weights is not None:
+        options.check_weights()
     if specs is None:
         specs = metrics_to_test(results.specs)
     elif specs:
         comparable_metrics(list(map(str, specs)))
-    values = QueryValues.of(results, specs)
+    values = QueryValues.of(results, specs).weighing()
     has_value = [~np.isnan(of_run).all(axis=0) for of_run in values.values]
     for baseline, run in pairs_of(values, options):
         first, second = has_value[baseline], has_value[run]
@@ -574,10 +588,10 @@ def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Ite
         for m, (metric, column) in enumerate(
             zip(values.metrics, values.differences(baseline, run), strict=True)
         ):
-            summary = tests.summarize(column)
+            summary = tests.summarize(column, values.weights)
             outcome, p = (tests.untested(summary.mean, reason), math.nan) if reason else next(outcomes)
-            paired = [values.values[r, m, ~np.isnan(column)].tolist() for r in (baseline, run)]
-            means = [math.fsum(of_run) / len(of_run) if of_run else math.nan for of_run in paired]
+            paired = np.where(np.isnan(column), np.nan, values.values[[baseline, run], m])
+            means = [Sample.of(of_run, values.weights).mean for of_run in paired]
             names = values.runs[run], values.runs[baseline], metric
             yield pair_comparison((*names, means, summary, outcome), p, options)
 
@@ -590,9 +604,9 @@ def _outcomes(
     if options.test == TUKEY:
         return _tukey_outcomes(values, pairs, options.alpha, sampling)
     differences = np.concatenate([values.differences(*pair) for pair in pairs]).T
-    outcomes = tests.paired_tests(options.test, differences, options.alpha, sampling)
+    outcomes = tests.paired_tests(options.test, differences, options.alpha, sampling, values.weights)
     if options.used_correction == MAXT:
-        corrected = multiple.maxt(differences, sampling)
+        corrected = multiple.maxt(differences, sampling, values.weights)
     else:
         p_values = np.array([outcome.p for outcome in outcomes])
         corrected = multiple.CORRECTIONS[options.used_correction](p_values)
@@ -641,12 +655,7 @@ def pair_comparison(tested: Tested, p_corrected: float, options: CompareOptions)
     power = None
     if options.power:
         is_tested = not math.isnan(outcome.low)
-        effect_size = summary.effect_size if is_tested else math.nan
-        smallest = smallest_effect_size(summary.n, options.alpha, POWER) * summary.sd
-        power = Power(
-            math.nan if math.isnan(effect_size) else smallest,
-            queries_needed(effect_size, options.alpha, POWER),
-        )
+        power = Power.of(summary, options.alpha) if is_tested else Power(math.nan, math.nan)
     won, lost = (summary.wins, summary.losses)[:: metric.sign]
     return PairComparison(
         run=run,

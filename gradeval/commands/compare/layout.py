@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradeval.arrays import Floats
 from gradeval.commands.compare import compare
 from gradeval.commands.compare.compare import ComparedMetric, Comparison, PairComparison, Section
 from gradeval.commands.compare.coverage import not_tested
@@ -19,6 +20,7 @@ from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.document import ABSENT, decimals, nonzero, number, plain, signed
 from gradeval.statistics.sampling import FEW_PAIRS
+from gradeval.statistics.weighted import Sample
 
 BETTER, WORSE = "▲", "▼"
 Marks = dict[tuple[str, str], str]  # by (run, metric)
@@ -286,6 +288,13 @@ def _changes(comparison: Comparison) -> tuple[list[doc.Column], list[dict[str, A
     return columns, [{**change, "metric": metrics[change["metric"]]} for change in comparison.changes]
 
 
+def _weighted(weights: Floats) -> str:
+    """What the weights of queries above 0 are in."""
+    effective = Sample.of(np.zeros(len(weights)), weights).effective_n
+    what = "means, differences, tests and effect sizes, not won/tied/lost"
+    return f"Weighted by query: {what}. Effective number of queries: {effective:.1f}."
+
+
 def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     chosen, pairs = comparison.options, comparison.comparisons
     is_tukey, is_maxt = chosen.test == TUKEY, chosen.used_correction == MAXT
@@ -325,11 +334,14 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
         f"{kind}: {chosen.confidence:g} % confidence, of the {of}{uncorrected}. "
         "Effect size: mean difference / standard deviation of the differences."
     )
+    if comparison.values.weights is not None:
+        sentences.append(_weighted(comparison.values.weights))
     shortfalls = filter(None, comparison.values.shortfalls(chosen.min_coverage))
     sentences += map(visible, not_tested(shortfalls, ", nor in the analysis of variance" * chosen.anova))
     if chosen.power:
+        alike = "" if comparison.values.weights is None else ", with weights as unequal as these"
         sentences.append(
             "Smallest: the difference that the t-test would show with 80 % power on these queries. "
-            "Needed: the queries for 80 % power at the observed difference."
+            f"Needed: the queries for 80 % power at the observed difference{alike}."
         )
     return sentences

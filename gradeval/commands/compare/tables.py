@@ -11,7 +11,7 @@ import csv
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from gradeval.commands.compare.compare import LARGEST, ComparedMetric, Compariso
 from gradeval.commands.compare.coverage import Coverage
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
-from gradeval.evaluation.outcome import no_common_query
+from gradeval.evaluation.outcome import no_common_query, weights_of, with_weights
 from gradeval.evaluation.runs import check_labels, separate_runs
 from gradeval.file_formats import run_names, short_name
 from gradeval.formats.csv import query_column, usual_columns
@@ -83,6 +83,7 @@ def compare_tables(
     queries: str = "judged",
     query_ids: str | Iterable[str] | None = None,
     columns: Any = (),
+    query_weights: Any = None,
     **options: Unpack[CompareResults],
 ) -> Comparison:
     """Compare tables of values per query, which any tool may have computed.
@@ -92,14 +93,16 @@ def compare_tables(
     ignored. metrics: their names; by default all that every table has. lower_is_better: metrics where lower
     values are better; by default as gradeval's metric of the name, or higher. queries: 'judged' counts a query
     that a table lacks as 0, or excludes it where lower values are better; 'both' excludes it. query_ids: these
-    queries only. columns: {'query': NAME}, the column of query ids; by default it has a usual name. options: as
-    compare() has them. Raises GradevalError.
+    queries only. columns: {'query': NAME}, the column of query ids; by default it has a usual name.
+    query_weights: as evaluate() takes them. options: as compare() has them. Raises GradevalError.
     """
     files = separate_runs(tables)
     for _, table in files:
         if not is_path(table):
             raise OptionError(f"a table of values must be a file, not a {type(table).__name__}")
-    evaluation = Options(queries=queries, query_ids=query_ids, columns=columns)
+    evaluation = Options(queries=queries, query_ids=query_ids, columns=columns, query_weights=query_weights)
+    path = evaluation.query_weights if isinstance(evaluation.query_weights, str) else ""
+    evaluation = with_weights(evaluation)
     how, roles = CompareOptions(**options), dict(evaluation.columns)
     if others := [role for role in roles if role != "query"]:
         raise OptionError(f"columns {others[0]}: tables of values have query=NAME only")
@@ -127,6 +130,11 @@ def compare_tables(
     chosen = every if ids is None else set(ids)
     counted = [query for query in every if query in chosen]
     values, missing = _values(read, compared, counted, complete=evaluation.queries == "judged")
+    weights = weights_of(counted, np.ones(len(counted), np.bool_), evaluation, path)
+    if weights is not None:
+        how.check_weights()
+        notices.append(Notice(Kind.WEIGHTED, "", len(counted), rule=path))
+    values = replace(values, weights=weights).weighing()
     return warned(compare_values(values, how, [*notices, *missing]))
 
 

@@ -32,11 +32,12 @@ from gradeval.file_formats import labelled
 from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice, many
-from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options, parse_number, weighted_error
+from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options, parse_number
 from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.render.document import Printable, exact, number
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_tests
+from gradeval.statistics.weighted import Sample
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
@@ -250,9 +251,6 @@ def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: O
     """The results of the run, then of the baseline, with all metrics of the checks. how: of evaluate_all."""
     if len(options.features) > 1:
         raise OptionError(f"there are {len(options.features)} features, and a gate judges one run. Choose one")
-    tested = [check for check in checks if check.kind in (NO_WORSE, NON_INFERIOR)]
-    if tested and options.query_weights is not None:
-        raise weighted_error(f"'{tested[0]}': tests")
     specs = [*dict.fromkeys(check.spec for check in checks if check.spec is not None)]
     against = {check.spec for check in checks if check.needs_baseline}
     compared = [spec for spec in specs if spec in against]
@@ -290,7 +288,7 @@ def judge(
     outcomes = []
     for check in checks:
         outcome = (_against_baseline if check.needs_baseline else _require)(check, results, worst)
-        undefined = "" if Kind.UNDEFINED in allow else _undefined(outcome, results, defined)
+        undefined = "" if Kind.UNDEFINED in allow else _undefined(check, results, defined)
         if reason := outcome.reason or undefined or next(filter(None, lacks), ""):
             outcome = replace(outcome, verdict="error", reason=reason)
         outcomes.append(outcome)
@@ -313,15 +311,16 @@ def that_matter(notices: Iterable[Notice], checks: Iterable[Check]) -> list[Noti
     return [notice for notice in notices if notice.concerns_means or notice.metric in by_query]
 
 
-def _undefined(outcome: CheckOutcome, results: Results, percent: float) -> str:
+def _undefined(check: Check, results: Results, percent: float) -> str:
     """Why the mean of the queries with values says nothing about all: they are fewer than this; '' if not."""
-    check = outcome.check
     if check.spec is None or is_num_q(check.spec):
         return ""
-    counted = np.logical_and.reduce([run.counted for run in results.runs[: 1 + check.needs_baseline]])
+    runs = range(1 + check.needs_baseline)
+    counted = np.logical_and.reduce([results.runs[r].counted for r in runs])
+    has_values = ~np.isnan([results.values(r, check.spec) for r in runs]).any(axis=0)
     skip = Kind.NO_RELEVANT, "skip", check.metric  # queries that it excludes were chosen
     skipped = sum(of.count for of in results.notices if (of.kind, of.rule, of.metric) == skip)
-    undefined = int(counted.sum()) - outcome.n - skipped
+    undefined = int((counted & ~has_values).sum()) - skipped
     if undefined <= 0 or at_least(100 * (results.chosen - undefined) / results.chosen, percent):
         return ""
     what = f"{check.metric} is undefined for {undefined:,} of {results.chosen:,} judged queries"
@@ -351,7 +350,7 @@ def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
         value = float(results.runs[RUN].counted.sum())
     else:
         value, undefined = results.mean(RUN, spec), results.undefined(RUN, spec)
-        n = int(results.runs[RUN].counted.sum()) - undefined
+        n = Sample.of(results.values(RUN, spec), None if spec.metric.is_summed else results.weights).n
         if spec.metric.is_summed and undefined:
             value = math.nan
     if math.isnan(value):
@@ -381,21 +380,18 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     values = comparison.QueryValues.of(results, [check.spec])
     [run, baseline], sign = values.values[:, 0], values.metrics[0].sign
     gains = sign * values.differences(BASELINE, RUN)[0]  # a loss is below 0
-    paired = ~np.isnan(gains)
-    pairs, amount = gains[paired], check.amount
-    weights = results.runs[RUN].weights
-    of_pairs = np.ones(len(pairs)) if weights is None else weights[paired]
-    total = math.fsum(of_pairs.tolist())
-    gain, mean, baseline_mean = (  # in any order of the queries the same
-        math.fsum((of[paired] * of_pairs).tolist()) / total if total else math.nan
-        for of in (gains, run, baseline)
+    pairs, amount = gains[~np.isnan(gains)], check.amount
+    weighted = Sample.of(gains, values.weights)
+    gain, n = weighted.mean, len(pairs) if check.kind == MAX_QUERY_DROP else weighted.n
+    mean, baseline_mean = (
+        Sample.of(np.where(np.isnan(gains), np.nan, of_run), values.weights).mean for of_run in (run, baseline)
     )
     if check.is_relative:
         amount *= abs(baseline_mean) / 100
-    outcome = CheckOutcome(check, "error", n=len(pairs), mean=mean, baseline_mean=baseline_mean)
+    outcome = CheckOutcome(check, "error", n=n, mean=mean, baseline_mean=baseline_mean)
     reason = f"{check.metric} is undefined"
     if math.isnan(gain):
-        of_weight = "" if weights is None else " with a weight above 0"
+        of_weight = "" if values.weights is None else " with a weight above 0"
         return replace(outcome, reason=f"{reason}: no query{of_weight} has a value in both runs")
     if lost := int((np.isnan(run) & ~np.isnan(baseline) & results.runs[RUN].counted).sum()):
         queries = many(lost, "query", "queries")
@@ -407,7 +403,7 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
         share, bound = float((pairs < -amount - TOLERANCE).mean()), check.share / 100
         outcome = replace(outcome, value=share, bound=bound, margin=bound - share)
     else:  # the interval must reach 0; for NON_INFERIOR, it must lie above minus the amount
-        [test] = paired_tests("t", pairs[:, None], ALPHA, Sampling())
+        [test] = paired_tests("t", gains[:, None], ALPHA, Sampling(), values.weights)
         outcome = replace(outcome, value=sign * gain, bound=0.0 - sign * amount)
         if math.isnan(test.low):
             return replace(outcome, reason=f"no interval: {test.reason}")
@@ -585,7 +581,7 @@ require = [
 
 # The run must not be significantly worse: the interval of the difference must not lie below 0.
 # Where nothing changed, {100 * ALPHA / 2:g} % of these checks fail by chance.
-{off if options.query_weights is None else "# "}no-worse = {_toml(compared)}
+{off}no-worse = {_toml(compared)}
 
 # The interval must show that the run is no worse than the baseline by more than this margin.
 # non-inferior = {_toml([f"{name} 0.01" for name in compared])}

@@ -203,7 +203,6 @@ def queries(
     """
     confidence = CompareOptions(confidence=confidence).confidence
     results, specs = compare.evaluate_to_compare(qrels, separate_runs(runs), metrics, Options(**options))
-    results.check_unweighted("the intervals of pictures")
     complete(results)
     of_results = QueryValues.of(results, specs)
     values = of_results.in_order_of_ids()
@@ -302,7 +301,6 @@ def curve(
         raise OptionError("--log is for cutoffs in ranks, which no metric here has")
     specs = [spec for of_metric in curves.values() for spec in of_metric.values()]
     results = complete(evaluate_all(qrels, separate_runs(runs), specs, Options(**options)))
-    results.check_unweighted("the intervals of pictures")
     panels, rows = list[Panel](), list[Row]()
     for metric, of_metric in curves.items():
         of_runs = [_means_at(results, r, of_metric, confidence) for r in range(len(results.runs))]

@@ -52,6 +52,7 @@ _ENDINGS = ("", ".html", ".htm")
 @cli.row_option(Options, "interval", section="Page")
 @comparison_options
 @cli.measure_options(f"{COMPARED_METRICS}, or all that saved results have")
+@cli.row_option(Options, "query_weights")
 @cli.query_options
 @cli.digits_option
 @cli.output_option("Write to this .html file, atomically. Default: standard output, unless it is a terminal.")

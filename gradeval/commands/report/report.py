@@ -34,7 +34,7 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results, Runs, SavedResult
 from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.notices import Notice, lines, many
-from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes, whole
+from gradeval.options import EXPECTED, OF_WEIGHTED_RUNS, OTHER, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
 from gradeval.render import document as doc
@@ -118,7 +118,7 @@ class Report(doc.WithNotices):
 _COMPARED = {name: row for name, row in CompareOptions.table.items() if row.section in (COMPARISON, OTHER)}
 
 
-@takes({**_COMPARED, **OF_RUNS})
+@takes({**_COMPARED, **OF_WEIGHTED_RUNS})
 def report(
     qrels: Any,
     runs: Any,
@@ -159,7 +159,7 @@ def report(
     if compared_as.all_pairs and len(results.runs) == 1:
         raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
     counted = np.logical_or.reduce([run.counted for run in results.runs])
-    values = compare.QueryValues.of(results, specs).select(counted)
+    values = compare.QueryValues.of(results, specs).select(counted).weighing()
     comparison = compare.compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
     # all queries, or those where the runs differ most by the first metric, or, of one run, the worst
     first = values.values[:, 0]
@@ -349,14 +349,15 @@ def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
     values, means, texts = report.values, report.values.means[r].tolist(), list[str]()
     how = report.interval or "t", report.options.confidence
     for metric, of_queries, mean in zip(values.metrics, values.values[r], means, strict=True):
-        low, high = interval_of_mean(of_queries, mean, *how, bounds=metric.bounds)
+        low, high = interval_of_mean(of_queries, mean, *how, bounds=metric.bounds, weights=values.weights)
         texts.append(ABSENT if math.isnan(low) else f"[{number(low, digits)}, {number(high, digits)}]")
     return texts
 
 
 def _legend(report: Report) -> list[str]:
     by = "bootstrap, BCa" if report.interval == "bootstrap" else "Student's t"
-    of_means = f"{report.options.confidence:g} % confidence, of the mean over queries ({by})."
+    weighted = "" if report.values.weights is None else "weighted "
+    of_means = f"{report.options.confidence:g} % confidence, of the {weighted}mean over queries ({by})."
     if report.comparison is None:
         return [f"Intervals: {of_means}"]
     sentences = legend(report.comparison, report.comparison.options.all_pairs)
@@ -415,6 +416,7 @@ def _made(report: Report) -> list[tuple[str, str]]:
     for name, value in report.results.options.items():
         if value != defaults.get(name):
             text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+            text = f"of {many(len(value), 'query', 'queries')}" if isinstance(value, dict) else text
             options.append(f"{name.replace('_', ' ')} {visible(text)}")
     return [
         *([("command", visible(report.command))] if report.command else []),
@@ -467,6 +469,7 @@ def _values(report: Report, digits: Digits) -> str:
         "queries": _texts(values.queries),
         # by run, metric and query; exact, and shorter than their digits. 0.0: there is no -0
         "values": b64encode((values.values + 0.0).astype("<f8").tobytes()).decode(),
+        "weights": None if values.weights is None else values.weights.tolist(),
         "tolerance": TOLERANCE,
         "saved": report.saved,
         "pair": [0, 0] if comparison is None else list(comparison.pairs[0]),

@@ -269,8 +269,6 @@ def test_from_python() -> None:
     for name in ("tie_range", "by_level"):  # compare() does not show what they find
         with pytest.raises(OptionError, match=f"unknown option {name}: the options are baseline, "):
             gradeval.compare(*judged(), "AP", **{name: True})
-    with pytest.raises(OptionError, match=r"^tests are of unweighted means\. Evaluate without query_weights"):
-        gradeval.compare(*judged(), "AP", query_weights={"1": 1})
     given = {"tests": "t", "rel": 2}
     message = r"unknown option tests: did you mean test\? The options are baseline, .*, jobs, rel, depth, "
     raises(OptionError, message, split_options, given)

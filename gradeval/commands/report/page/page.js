@@ -201,8 +201,11 @@ function update() {
   const both = several ? `${runs[state.run]} minus ${runs[state.baseline]}` : "";
   const of = shown.length === queries.length ? "" : ` of ${queries.length}`;
   const count = `${name}, ${shown.length}${of} ${queries.length === 1 ? "query" : "queries"}.`;
-  const changes = queries.map((_, q) => difference(q)).filter((change) => change !== null);
-  const mean = changes.length ? changes.reduce((sum, change) => sum + change) / changes.length : null;
+  const paired = queries.map((_, q) => q).filter((q) => difference(q) !== null);
+  const changes = paired.map(difference);
+  const weights = paired.map((q) => data.weights?.[q] ?? 1);
+  const total = (terms) => terms.reduce((sum, term) => sum + term, 0);
+  const mean = paired.length ? total(changes.map((change, position) => change * weights[position])) / total(weights) : null;
   const won = ["better", "equal", "worse"].map((kind) => changes.filter((change) => kindOf(change) === kind).length);
   const known = `all queries: mean difference ${signed(mean)}${data.compared[pair] ?? ""}; queries won/tied/lost ${won.join("/")}`;
   const hint = pair in data.compared ? "" : "; --all-pairs would add an interval and p";
