@@ -14,7 +14,7 @@ from scipy import stats
 
 import gradeval
 from gradeval.compare_options import WEIGHTED_TESTS
-from gradeval.errors import GradevalError, InputErrors, OptionError
+from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
 from gradeval.statistics.intervals import queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_tests
@@ -149,6 +149,45 @@ def test_what_has_no_weights(options: dict[str, Any], what: str) -> None:
     results = gradeval.evaluate(qrels, runs, "AP", query_weights=OF_IDS)
     raises(OptionError, what, results.compare, **options)
     raises(OptionError, what, gradeval.compare, "not", "read", query_weights=OF_IDS, **options)
+
+
+def test_tables_of_values_and_pages(tmp_path: Path) -> None:
+    qrels, runs = judged()
+    compared = gradeval.compare(qrels, runs, "AP", query_weights=OF_IDS)
+    tables = {}
+    for run in runs:
+        values = gradeval.evaluate(qrels, runs[run], "AP").per_query(0, "AP")
+        tables[run] = tmp_path / f"{run}.csv"
+        tables[run].write_text(
+            "query,AP\n" + "".join(f"{query},{value!r}\n" for query, value in values.items())
+        )
+    weights = tmp_path / "weights"
+    weights.write_text("".join(f"{query}\t{weight}\n" for query, weight in OF_IDS.items()))
+    of_tables = gradeval.compare_tables(tables, query_weights=weights)
+    assert repr(of_tables.comparisons) == repr(compared.comparisons)
+    assert f"means are weighted by {weights}" in of_tables.warnings
+    raises(
+        OptionError,
+        "^the test sign has no",
+        gradeval.compare_tables,
+        tables,
+        query_weights=weights,
+        test="sign",
+    )
+    weights.write_text("q1\t1\n")
+    raises(
+        (InputErrors, InputError),
+        "weights: 19 queries have no weight",
+        gradeval.compare_tables,
+        tables,
+        query_weights=weights,
+    )
+    pytest.importorskip("jinja2")
+    page = gradeval.report(qrels, runs, "AP", query_weights=OF_IDS, explain=0, interval="t").render()
+    assert "Effective number of queries: 16.7." in page and "of the weighted mean over queries" in page
+    assert '"weights":[1.0,2.0,3.0,4.0,1.0' in page and "query weights of 20 queries" in page
+    low, high = gradeval.evaluate(qrels, runs, "AP", query_weights=OF_IDS).interval("b", "AP")
+    assert f"[{low:.4f}, {high:.4f}]" in page
 
 
 @pytest.fixture
