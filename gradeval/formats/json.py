@@ -42,6 +42,7 @@ _BLANK = np.zeros(256, np.int8)
 _BLANK[list(_SPACE)] = 1
 _BEGINNING = re.compile(rb"[ \t\r\n]*\{")
 _CHUNK = 1 << 20  # whose arrays of strings and numbers stay small
+_DIGITS = 500  # of an integer: with more than 309 it is beyond the floats
 _EXAMINED = 1 << 16  # bytes in which the object and its first key begin
 _MTEB_KEY = "mteb_model_meta"
 _KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*:'
@@ -352,12 +353,22 @@ class _Object(tuple[tuple[str, Any], ...]):
         return repr(dict(self))
 
 
+def _members_of(text: str) -> _Object:
+    try:
+        members: _Object = json.loads(text, object_pairs_hook=_Object)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # of an integer with more digits than Python reads: cut, it is too large for a number too
+        members = json.loads(text, object_pairs_hook=_Object, parse_int=lambda digits: int(digits[:_DIGITS]))
+    return members
+
+
 def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
     """The rows of any part, which is UTF-8, as the json module reads it."""
     text = part.text[: part.size].tobytes().decode()
     opened = "{" if part.first else '{"":{}'
     try:
-        members = json.loads(opened + text + "}", object_pairs_hook=_Object)[not part.first :]
+        members = _members_of(opened + text + "}")[not part.first :]
     except json.JSONDecodeError as error:
         end = error.pos - len(opened)
         what = f"not valid JSON ({error.msg.removesuffix(' at')} at {named(text[end : end + 20])})"

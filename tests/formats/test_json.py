@@ -34,6 +34,17 @@ def test_numbers(number, value, put):
     assert read(put(text.encode()))[0] == [("q", "z", 3.0), ("q", "b", value)]
 
 
+@each("sign", ["", "-"])
+@each("digits", [310, 4301, 5000])
+def test_integers_that_are_too_large(digits, sign, put):
+    number = sign + "1" * digits
+    text = f'{{"q": {{"a": 2}},\n"r": {{"b": {number}, "c": 1}}, "s": {number}}}'
+    what = "the score is too large for a floating-point number"
+    query = f" $['s']: {number[:60]}… is not an object of documents"
+    for size in (1, 1 << 20):
+        assert errors_of(put(text.encode(), size)) == [f" $['r']['b']: {what}", query]
+
+
 @each("line", ["1", '"1"'])
 def test_a_key_that_comes_twice(line, put):
     for text in (
