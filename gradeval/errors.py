@@ -91,6 +91,10 @@ class InputError(GradevalError):
         super().__init__(f"{position}: {message}" + (f". {hint}" if hint else ""))
 
 
+class LowestFirstError(InputError):
+    """A distance or a rank in the place of the scores of a run."""
+
+
 class InputErrors(GradevalError):
     """Several errors of one file: the first of them, and their total number. end: the line, from 1, at which
     reading stopped; None if the whole file was read. hint: how to see those that are only counted, or ''.

@@ -100,6 +100,11 @@ class Kind(Enum):
         "{runs} have ranks that contradict the scores ({names})" + _BY_SCORE,
         rules={"scores": "the scores are the ranks 1, 2, 3, …", "": "the rank column contradicts the scores"},
     )
+    BY_RANK = Row(
+        "{subject}: there are no scores; documents are ranked by the column {rule}, the lowest first",
+        "{runs} have no scores; documents are ranked by a column of ranks, the lowest first ({names})",
+        is_note=True,
+    )
     MISSING = Row(
         "{subject}: {count:judged query is|judged queries are} not in the run{queries: (#)}, {by_rule}",
         "{runs} lack judged queries, up to {count:,} ({subject}{queries:: #}), {by_rule}",

@@ -40,7 +40,8 @@ DUPLICATES = ("error", BEST)
 LETOR_TIES = "input"  # of features and scores, as in Eval-Score-3.0 and LightGBM
 NO_RELEVANT = {"0": 0.0, "1": 1.0, "skip": math.nan}
 DEFAULT_NO_RELEVANT = "0"
-ROLES = ("query", "document", "grade", "score", "subtopic")  # of columns
+ROLES = ("query", "document", "grade", "score", "distance", "rank", "subtopic")  # of columns
+OF_SCORES = ROLES[3:6]  # a run is ranked by one of them: of distances and ranks, the lowest comes first
 GROUP_SUFFIXES = (".query", ".group")  # of the files beside an SVMlight file that give its queries' sizes
 CONFIDENCE = (50.0, 99.9999)  # of intervals, in percent
 MOST_FEATURES = 10**5  # each of them is a run
@@ -368,6 +369,8 @@ def read_columns(name: str, columns: Any, roles: Sequence[str] = ROLES) -> tuple
     if not all(map(all, pairs)) or len(dict(pairs)) < len(pairs) or not dict(pairs).keys() <= set(roles):
         roles_listed = ", ".join(f"{role}=NAME" for role in roles)
         raise OptionError(f"{name} must be some of {roles_listed}, each once, not {described(columns)}")
+    if len(of_scores := [role for role, _ in pairs if role in OF_SCORES]) > 1:
+        raise OptionError(f"{name}: {' and '.join(of_scores)} are mutually exclusive")
     return pairs
 
 
@@ -531,7 +534,8 @@ class Options(OptionTable, init=False):
             "columns", read_columns, "str | Mapping[str, str] | Iterable[tuple[str, str]]", metavar="LIST"
         ),
         "Names of columns in tables (csv, jsonl, parquet and others), such as "
-        "query=user,document=item,grade=stars (score=NAME in runs). Default: common names.",
+        "query=user,document=item,grade=stars (in runs score=NAME, or distance=NAME or rank=NAME, of which the "
+        "lowest come first). Default: common names.",
         default=(),
         scope={VALUES, OF_QRELS, OF_RUN},
     )

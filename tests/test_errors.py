@@ -136,7 +136,7 @@ def test_each_kind_has_a_sentence() -> None:
                 assert line and not {"{", "}", "[", "|"} & set(rest), (kind, line)
                 assert not (in_python and ("--" in rest or " -" in rest)), (kind, line)
     notes = {kind for kind in Kind if Notice(kind, "", 1).informational}
-    of_runs = {Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE, Kind.COLLAPSED, Kind.WEIGHTED}
+    of_runs = {Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE, Kind.COLLAPSED, Kind.WEIGHTED, Kind.BY_RANK}
     assert notes == {Kind.SUBTOPICS, Kind.JUDGED_UNKNOWN, *of_runs}
 
 

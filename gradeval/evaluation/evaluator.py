@@ -79,7 +79,7 @@ def evaluate_all(
     the qrels or the options.
     """
     if not is_part and not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs):
-        load.check_columns([qrels, *(run for _, run in runs)], options)
+        load.check_inputs([("qrels", qrels), *(("run", run) for _, run in runs)], options)
     has_saved = any(isinstance(run, SavedResult) for _, run in runs)
     evaluator = Evaluator.of(qrels, specs, options, **{**how, "hashes": has_saved or how.get("hashes", False)})
     results = evaluator.evaluate_each(runs, on_run, keep_values or options.interval is not None)

@@ -24,6 +24,7 @@ from gradeval.evaluation.score import (
     summarize,
     summarize_expected,
 )
+from gradeval.formats.columns import RankCheck
 from gradeval.formats.sources import Source
 from gradeval.notices import LEAST_CHANGE, MAX_QUERIES, Kind, Notice, many
 from gradeval.options import LaterIds, Options
@@ -327,6 +328,14 @@ def seen_tie_notices(
     return [notice.replace(expected=expected[notice.metric]) for notice in notices]
 
 
+def rank_notices(ranks: RankCheck, subject: str = "") -> Iterator[Notice]:
+    if ranks.contradicting > ranks.compared / 2:
+        rule = "scores" if ranks.of_scores else ""
+        yield Notice(Kind.RANKS, subject, ranks.contradicting, rule=rule, total=ranks.compared)
+    if ranks.in_place:
+        yield Notice(Kind.BY_RANK, subject, 0, rule=ranks.in_place)
+
+
 def query_notices(
     qrels: Qrels, reduced: Reduced, specs: Sequence[Spec], wanted: Bools, options: Options
 ) -> Iterator[Notice]:
@@ -341,10 +350,7 @@ def query_notices(
     ):
         if count:
             yield Notice(kind, "", count, rule=rule)
-    ranks = reduced.ranks
-    if ranks.contradicting > ranks.compared / 2:
-        rule = "scores" if ranks.of_scores else ""
-        yield Notice(Kind.RANKS, "", ranks.contradicting, rule=rule, total=ranks.compared)
+    yield from rank_notices(reduced.ranks)
     # a document with its query's id matters where it is in the ranks that count for a metric
     query, rank = reduced.identical.query, reduced.identical.rank.astype(np.float64)
     valued = [spec for spec in specs if not (spec.metric.text or spec.metric.is_count)]

@@ -24,8 +24,8 @@ from gradeval.arrays import Bools, Bytes, Floats, NDArray
 from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds
 from gradeval.errors import GradevalError, InputError, printable, readable
 from gradeval.formats import memory
-from gradeval.formats.columns import Columns, Table, first_run, of_one_run, only_run
-from gradeval.formats.csv import ARGUMENT, Chosen, choose
+from gradeval.formats.columns import Columns, Table, first_run, only_run
+from gradeval.formats.csv import ARGUMENT, Chosen, choose, chosen_table
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.sources import ARROW, PARQUET, Source
 from gradeval.options import Options
@@ -371,26 +371,41 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memo
     if hasattr(data, "columns") and (hasattr(data, "iloc") or not memory.offers_arrow(data)):
         names = [*map(str, data.columns)]
         chosen = choose(names, number, by_role, path, ARGUMENT)
-        columns = [_series(data[name]) for name in chosen.names]
+
+        def values(name: str) -> memory.Values:
+            return _series(data[name])
     else:
         parts = list(batches(data))
         names = [chunk.name for chunk in parts[0]] if parts else []
-        chosen = choose(names, number, by_role, path, ARGUMENT) if parts else Chosen("", "", "")
-        columns = [Arrow([part[names.index(name)] for part in parts]) for name in chosen.names]
-    three = memory.Three(path, columns, column_labels(chosen, number))
+        chosen = choose(names, number, by_role, path, ARGUMENT) if parts else Chosen("-", "-", "-", number)
+
+        def values(name: str) -> memory.Values:
+            return Arrow([part[names.index(name)] for part in parts])
+
+    three = memory.Three(path, [*map(values, chosen.names)], column_labels(chosen))
     if number == "grade":
         return three
+    if chosen.rank:
+        three.ranks = _ranks(values, chosen.rank)
     run = first_run(three.columns(range(1))) if chosen.run else b""
 
     def finished(read: Columns) -> Columns:
-        return chosen.finished(only_run(read, run, _ONE_OF_FRAME) if chosen.run else read, number)
+        return chosen.finished(only_run(read, run, _ONE_OF_FRAME) if chosen.run else read)
 
     three.finished = finished
     return three
 
 
-def column_labels(chosen: Chosen, number: str) -> list[str]:
-    labels = zip(chosen.labels(number), chosen.names, strict=False)
+def _ranks(values: Callable[[str], memory.Values], name: str) -> memory.Values | None:
+    """A column of ranks, None where its type is neither text nor number."""
+    try:
+        return values(name)
+    except TypeError:
+        return None
+
+
+def column_labels(chosen: Chosen) -> list[str]:
+    labels = zip(chosen.labels, chosen.names, strict=False)
     return [f"{label} (column {name})" for label, name in labels]
 
 
@@ -419,29 +434,37 @@ def _file_table(kind: str, source: Source, number: str, options: Options) -> Tab
     """A file that pyarrow reads. Raises InputError."""
     with _opened(source, kind) as (names, _):
         chosen = choose(names, number, dict(options.columns), source.name)
-    labels = column_labels(chosen, number)
+    labels = column_labels(chosen)
+    wanted = [*dict.fromkeys(filter(None, (*chosen.names, chosen.rank)))]
 
-    def blocks() -> Iterator[tuple[Any, bool, bool]]:
-        """Objects that export some rows as Arrow data, each with whether it is the first, and the last."""
+    def blocks() -> Iterator[_Rows]:
         with _opened(source, kind) as (_, read):
             is_first = True
-            slices = chain.from_iterable(map(_slices, read([*dict.fromkeys(chosen.names)])))
-            for rows, following in pairwise(chain(slices, [None])):
-                yield rows, is_first, following is None
+            for rows, following in pairwise(chain(chain.from_iterable(map(_slices, read(wanted))), [None])):
+                yield _Rows(rows, is_first, following is None)
                 is_first = False
             if is_first:
                 raise InputError(source.name, "no data: the file has no rows")
 
-    def columns(block: tuple[Any, bool, bool]) -> Columns:
-        rows, is_first, is_last = block
+    def columns(block: _Rows, chosen: Chosen) -> Columns:
         with readable(source.name):
-            [chunks] = batches(rows)
+            [chunks] = batches(block.batch)
             by_name = {chunk.name: chunk for chunk in chunks}
+            ranks = _ranks(lambda name: Arrow([by_name[name]]), chosen.rank) if chosen.rank else None
             values = [Arrow([by_name[name]]) for name in chosen.names]
-            read = memory.read_values(values, labels).replace(first=is_first, last=is_last)
-            return chosen.finished(read, number)
+            return memory.read_values(values, labels, ranks=ranks).replace(first=block.first, last=block.last)
 
-    return of_one_run(Table.of(source, columns, names, blocks), chosen.run)
+    return chosen_table(source, names, chosen, columns, blocks)
+
+
+class _Rows(NamedTuple):
+    """Some rows of a file. batch: exports them as Arrow data. first, last: whether no rows are before them, or
+    behind.
+    """
+
+    batch: Any
+    first: bool
+    last: bool
 
 
 table = partial(_file_table, "Arrow")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,15 @@ from gradeval.notices import many
 from gradeval.records import Record
 
 _DECIMAL_COMMA = rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?"
-_RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their scores
+RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their scores
 
 
 class Table(Record):
     """Qrels or a run, read a block at a time. blocks: yields them, from the beginning whenever it is called.
     columns: reads a block; several threads call it. names: of its columns, if they have some. expected_size: a
     generous guess of how many bytes there are to read. is_whole: whether there is one block, read already.
+    ranked: columns() with the rank of each row; None without a rank column. has_splits: whether it is a
+    predictions file of MTEB.
     """
 
     name: str
@@ -34,6 +37,8 @@ class Table(Record):
     names: tuple[str, ...] = ()
     expected_size: int = 1 << 20
     is_whole: bool = False
+    ranked: Callable[[Any], Columns] | None = None
+    has_splits: bool = False
 
     @classmethod
     def of(
@@ -50,12 +55,18 @@ class Table(Record):
 class RankCheck(Record):
     """The ranks of the first lines of a run against the scores. contradicting: queries where the rank rises
     with the score, or where the scores are the ranks. compared: queries with both. of_scores: whether the
-    scores were compared with the order of the rows, since there is no rank column.
+    scores were compared with the order of the rows, since there is no rank column. in_place: the column of
+    ranks that was read because there are no scores, '' where there are.
     """
 
     contradicting: int = 0
     compared: int = 0
     of_scores: bool = False
+    in_place: str = ""
+
+    def joined(self, other: RankCheck) -> RankCheck:
+        """Of two blocks, the check of that which was compared."""
+        return max(self, other, key=lambda check: (check.compared, check.in_place))
 
 
 class ExtraFields(Record):
@@ -135,28 +146,33 @@ class Columns(Record):
             np.concatenate([rows[:0], *line]),
             int(lines[-1]),
             tag=tags[-1] if tags else None,
-            ranks=max((part.ranks for part in parts), key=lambda ranks: ranks.compared, default=RankCheck()),
+            ranks=reduce(RankCheck.joined, (part.ranks for part in parts), RankCheck()),
             left_out=any(part.left_out for part in parts),
             extra=extra,
         )
 
-    def checked(self, line: Ints | None = None, ranks: Ids | None = None) -> Columns:
-        """With a check of ranks in the first block, or of scores 1, 2, … line, ranks: also of bad rows."""
-        line = self.line if line is None else line
-        count = min(len(line), _RANKS_CHECKED)
-        if not self.first or not count or not np.array_equal(self.line[:count], line[:count]):
+    def with_ranks(self, rows: DataLines, field: int) -> Columns:
+        """With the ranks in a field of the lines, NaN where it is no number. rows: also bad ones."""
+        rank, bad = floats(rows.fields[field])
+        rank[bad] = np.nan
+        return self.replace(rank=rank[np.searchsorted(rows.line, self.line)])
+
+    def checked(self, rank: Floats | None) -> Columns:
+        """With a check of the first rows in the first block: of their ranks, or without these of scores 1, 2, …
+        rank: of these rows at least.
+        """
+        count = min(len(self.value), RANKS_CHECKED)
+        if not self.first or not count:
             return self
         score, starts = self.value[:count], self.bounds[:-1]
         starts = starts[starts < count]
         size = np.diff(np.append(starts, count))
         places = np.arange(1, count + 1) - np.repeat(starts, size)
         are_places = np.logical_and.reduceat(score == places, starts)
-        if ranks is None:
+        if rank is None or np.isnan(rank[:count]).any():
             are_places = are_places[size > 1]
             return self.replace(ranks=RankCheck(int(are_places.sum()), len(are_places), of_scores=True))
-        rank, bad_ranks = floats(ranks.take(slice(count)))
-        if len(bad_ranks):
-            return self
+        rank = rank[:count]
         rises = np.append(np.sign(np.diff(rank)) * np.sign(np.diff(score)), 0.0)
         rises[starts[1:] - 1] = 0  # of two queries
         balance = np.add.reduceat(rises, starts)
@@ -215,7 +231,11 @@ def of_one_run(table: Table, column: str) -> Table:
         return table
     first = next((first_run(table.columns(block)) for block in table.blocks()), b"")
     hint = "Split it into a file for each run"
-    return table.replace(columns=lambda block: only_run(table.columns(block), first, hint))
+
+    def of_run(columns: Callable[[Any], Columns]) -> Callable[[Any], Columns]:
+        return lambda block: only_run(columns(block), first, hint)
+
+    return table.replace(columns=of_run(table.columns), ranked=table.ranked and of_run(table.ranked))
 
 
 def first_run(columns: Columns) -> bytes:

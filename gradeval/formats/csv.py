@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from gradeval.arrays import Bytes
 from gradeval.arrays.strings import PAD, Ids
-from gradeval.errors import InputError, first_names, named
+from gradeval.errors import InputError, LowestFirstError, first_names, named
 from gradeval.formats.columns import Columns, RankCheck, Table, columns_of, of_one_run
 from gradeval.formats.detect import is_number
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
@@ -21,7 +21,7 @@ from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, object
 from gradeval.formats.scan import CR, LF, DataLines, not_text
 from gradeval.formats.sources import LONGEST_LINE, Block, Source
 from gradeval.notices import many
-from gradeval.options import ROLES, Options
+from gradeval.options import OF_SCORES, ROLES, Options
 
 _RECBOLE = re.compile(r":(?:token|float)(?:_seq)?$")
 _JOINERS = re.compile(r"[-_ .]")
@@ -38,13 +38,16 @@ USUAL_NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
         ("document", "doc", "item", "passage"),
     ),
     "grade": (("relevance", "rel", "grade", "label", "rating", "qrel"),),
-    "score": (("score", "scores", "sim", "similarity", "prediction"), ("rank",)),
+    "score": (("score", "scores", "sim", "similarity", "prediction"),),
+    "rank": (("rank",), ("position",)),
+    "distance": (("distance", "distances"),),
     "subtopic": (
         ("subtopic", "subtopicid"),
         ("aspect", "aspectid", "nugget", "nuggetid"),
         ("intent",),
         ("iteration",),
     ),
+    "id": (("id",),),  # of what the rows are about
 }
 OPTION = "--columns {}=NAME"  # how a user of the command names the column of a role
 ARGUMENT = "columns={{'{}': NAME}}"  # and how a user of Python does
@@ -57,72 +60,161 @@ BEIR_COLUMNS = ("query-id", "corpus-id", "score")  # of judgments: there the sco
 
 
 class Chosen(NamedTuple):
-    """The columns that are read. number: of the grade or score, or with by_rank of ranks; the score is -rank.
-    empty_is_unjudged: whether a row with an empty number is left out. subtopic, run: '' if the table has none.
+    """The columns that are read. query: '' where it is no column. kind: what the number is: a grade, a score,
+    or a distance or rank, of which the score is the negative. subtopic, run: '' if the table has none. rank:
+    the ranks beside the scores, '' if there are none. is_given: whether the user named the number.
     """
 
     query: str
     document: str
     number: str
-    by_rank: bool = False
-    empty_is_unjudged: bool = False
+    kind: str
     subtopic: str = ""
     run: str = ""
+    rank: str = ""
+    is_given: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self[:3], *filter(None, (self.subtopic, self.run)))
+        return tuple(filter(None, (*self[:3], self.subtopic, self.run)))
 
-    def labels(self, number: str) -> tuple[str, ...]:
+    @property
+    def labels(self) -> tuple[str, ...]:
         """What messages call the values of the columns."""
-        return QUERY, DOCUMENT, "rank" if self.by_rank else number, SUBTOPIC if self.subtopic else RUN_NAMES
+        return QUERY, DOCUMENT, self.kind, SUBTOPIC if self.subtopic else RUN_NAMES
 
-    def finished(self, columns: Columns, number: str) -> Columns:
-        """Columns of these names, with the score in place of the rank. Qrels hold on to no block."""
-        if number == "grade":
+    @property
+    def is_negated(self) -> bool:
+        return self.kind in OF_SCORES[1:]
+
+    @property
+    def empty_is_unjudged(self) -> bool:
+        """Whether a row with an empty number is left out."""
+        return self.kind == "grade" and simplified(self.number) == _QUEPID
+
+    @property
+    def in_place(self) -> str:
+        """The column of ranks that is read because there are no scores, '' where there are."""
+        return self.number if self.kind == "rank" and not self.is_given else ""
+
+    def finished(self, columns: Columns) -> Columns:
+        """Columns of these names as rows of qrels, which hold on to no block, or of a run."""
+        if self.kind == "grade":
             return columns.light()
-        return columns.replace(value=-columns.value) if self.by_rank else columns.checked()
+        if self.is_negated:
+            columns = columns.replace(value=-columns.value)
+        if self.in_place:
+            return columns.replace(ranks=RankCheck(in_place=self.in_place))
+        return columns.checked(columns.rank).replace(rank=None)
+
+
+def chosen_table(
+    source: Source,
+    names: Sequence[str],
+    chosen: Chosen,
+    read: Callable[[Any, Chosen], Columns],
+    blocks: Callable[[], Iterator[Any]] | None = None,
+) -> Table:
+    """A file with names of columns. read: the columns of a block, with ranks if there is a column of them."""
+
+    def columns(block: Any) -> Columns:
+        return chosen.finished(read(block, chosen if block.first else chosen._replace(rank="")))
+
+    def ranked(block: Any) -> Columns:
+        rows = read(block, chosen)
+        rank = np.full(len(rows.value), np.nan) if rows.rank is None else rows.rank
+        return chosen.finished(rows).replace(rank=rank)
+
+    file = Table.of(source, columns, names, blocks)
+    return of_one_run(file.replace(ranked=ranked) if chosen.rank else file, chosen.run)
 
 
 def choose(
-    names: Sequence[str], number: str, by_role: Mapping[str, str], path: str, naming: str = OPTION
+    names: Sequence[str],
+    number: str,
+    by_role: Mapping[str, str],
+    path: str,
+    naming: str = OPTION,
+    *,
+    in_lists: bool = False,
 ) -> Chosen:
     """The columns to read. Raises InputError where one is missing or ambiguous. by_role: names that the user
     gave; a table without the query or document column of this name may have usual names, since qrels and runs
-    can differ. naming: how the user names a column.
+    can differ. naming: how the user names a column. in_lists: whether each query has a list of its rows.
     """
-
-    def column(role: str, places: Sequence[int]) -> str:
-        if role in by_role and role not in ROLES[:2]:
-            check_has(names, by_role[role], path)
-        has = by_role.get(role) in names
-        return by_role[role] if has else names[_only(names, places, role, path, naming)]
-
-    query, document = (column(role, usual_columns(names, role)) for role in ROLES[:2])
-    places = usual_columns(names, number)
-    if number == "grade" and not places and {*map(simplified, BEIR_COLUMNS)} <= {*map(simplified, names)}:
-        places = [place for place, name in enumerate(names) if simplified(name) == "score"][:1]
-    name = column(number, places)
-    if number == "score":
-        run = RUN_NAMES if RUN_NAMES in names and RUN_NAMES not in (query, document, name) else ""
-        return Chosen(query, document, name, by_rank=simplified(name) == "rank", run=run)
-    others = [at for at in usual_columns(names, SUBTOPIC) if names[at] not in (query, document, name)]
-    subtopic = column(SUBTOPIC, others) if others or SUBTOPIC in by_role else ""
-    return Chosen(query, document, name, empty_is_unjudged=simplified(name) == _QUEPID, subtopic=subtopic)
+    table = _NamedTable(names, by_role, path, naming)
+    query = "" if in_lists else table.column("query", usual_columns(names, "query"))
+    usual = usual_columns(names, "document") or usual_columns(names, "id") * in_lists
+    document = table.column("document", usual)
+    return table.of_qrels(query, document) if number == "grade" else table.of_run(query, document)
 
 
-def usual_columns(names: Sequence[str], role: str, with_id: bool = False) -> list[int]:
-    """The columns of the first group of usual names that a table has. with_id: and those called 'id'."""
+class _NamedTable(NamedTuple):
+    """Names of columns from which to choose, and what choose() knows of them."""
+
+    names: Sequence[str]
+    by_role: Mapping[str, str]
+    path: str
+    naming: str
+
+    def column(self, role: str, usual: Sequence[int]) -> str:
+        """The column of a role, by default the usual one. Raises InputError."""
+        name = self.by_role.get(role)
+        if name is not None and role not in ROLES[:2]:
+            check_has(self.names, name, self.path)
+        if name is not None and name in self.names:
+            return name
+        return self.names[_only(self.names, usual, role, self.path, self.naming)]
+
+    def of_qrels(self, query: str, document: str) -> Chosen:
+        names, usual = self.names, usual_columns(self.names, "grade")
+        if not usual and {*map(simplified, BEIR_COLUMNS)} <= {*map(simplified, names)}:
+            usual = [column for column, name in enumerate(names) if simplified(name) == "score"][:1]
+        grade = self.column("grade", usual)
+        subtopics = self._usual_besides(SUBTOPIC, (query, document, grade))
+        subtopic = self.column(SUBTOPIC, subtopics) if subtopics or SUBTOPIC in self.by_role else ""
+        return Chosen(query, document, grade, "grade", subtopic=subtopic)
+
+    def of_run(self, query: str, document: str) -> Chosen:
+        kind = self._kind_of_scores()
+        score = self.column(kind, usual_columns(self.names, kind))
+        run = RUN_NAMES if RUN_NAMES in self.names and RUN_NAMES not in (query, document, score) else ""
+        ranks = self._usual_besides("rank", (query, document, score))
+        rank = self.names[ranks[0]] if len(ranks) == 1 and kind != "rank" else ""
+        return Chosen(query, document, score, kind, run=run, rank=rank, is_given=kind in self.by_role)
+
+    def _usual_besides(self, role: str, chosen: Sequence[str]) -> list[int]:
+        return [column for column in usual_columns(self.names, role) if self.names[column] not in chosen]
+
+    def _kind_of_scores(self) -> str:
+        """What ranks the documents of a run: a score, distance or rank as given, or else a score, or a rank.
+        Raises LowestFirstError for a distance that is not given as one, and a rank that is given as a score.
+        """
+        given = next((role for role in OF_SCORES if role in self.by_role), "")
+        if given in OF_SCORES[1:]:
+            return given
+        names = [self.by_role["score"]] if given else self.names
+        kind = next((role for role in ("score", "rank", "distance") if usual_columns(names, role)), "score")
+        if kind == "distance" or (kind == "rank" and given):
+            name = names[usual_columns(names, kind)[0]]
+            reason = f"the column {named(name)} is a {kind}, of which the lowest comes first"
+            hint = f"{self.naming.format(kind)} reads score = -{kind}"
+            raise LowestFirstError(self.path, reason, hint=hint)
+        return kind
+
+
+def usual_columns(names: Sequence[str], role: str) -> list[int]:
+    """The columns of the first group of usual names that a table has."""
     plain = [*map(simplified, names)]
     groups = ([at for at, name in enumerate(plain) if name in group] for group in USUAL_NAMES[role])
-    return [*next(filter(None, groups), []), *(at for at, name in enumerate(plain) if with_id and name == "id")]
+    return next(filter(None, groups), [])
 
 
 def query_column(names: Sequence[str], chosen: str | None, path: str) -> int:
     """The column of query ids, or 'id', in a table without documents. Raises InputError. chosen: a name."""
     if chosen in names:
         return names.index(chosen)
-    return _only(names, usual_columns(names, "query", with_id=True), "query", path)
+    return _only(names, usual_columns(names, "query") + usual_columns(names, "id"), "query", path)
 
 
 def check_has(names: Sequence[str], name: str, path: str) -> None:
@@ -133,8 +225,8 @@ def check_has(names: Sequence[str], name: str, path: str) -> None:
 
 def are_columns(names: Sequence[str], by_role: Mapping[str, str]) -> bool:
     """Whether these fields of a first line are column names: at least two are of what a table must have."""
-    has = [bool(usual_columns(names, role)) or by_role.get(role) in names for role in ROLES[:4]]
-    return has[0] + has[1] + (has[2] or has[3]) >= 2 and not any(map(is_number, names))
+    has = [bool(usual_columns(names, role)) or by_role.get(role) in names for role in ROLES[:6]]
+    return has[0] + has[1] + any(has[2:]) >= 2 and not any(map(is_number, names))
 
 
 def simplified(name: str) -> str:
@@ -151,9 +243,13 @@ def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, nami
         is_one_name = len({names[place] for place in found}) == 1
         hint = "Rename one" if is_one_name else f"Choose with {naming.format(role)}"
         raise InputError(path, f"the {role} column may be {both}", hint=hint)
-    usual = ", ".join(name for group in USUAL_NAMES[role] for name in group)
+    groups, hint = USUAL_NAMES[role], f"Name it with {naming.format(role)}"
+    if role == "score":
+        groups = groups + USUAL_NAMES["rank"]
+        hint += "; where the rows are in order, write a column rank: 1, 2, 3, … for each query"
+    usual = ", ".join(name for group in groups for name in group)
     what = f"no {role} column ({usual}); the columns are {first_names(map(named, names), _SHOWN)}"
-    raise InputError(path, what, hint=f"Name it with {naming.format(role)}")
+    raise InputError(path, what, hint=hint)
 
 
 class Header(NamedTuple):
@@ -195,8 +291,8 @@ def table(
         raise InputError(source.name, what, hint=hint, line=1)
     header = header._replace(has_quotes=not names)
     chosen = choose(header.names, number, dict(options.columns), source.name)
-    columns = partial(_columns, header=header, chosen=chosen, number=number)
-    return of_one_run(Table.of(source, columns, header.names, partial(_blocks, source, header)), chosen.run)
+    read = partial(_columns, header=header)
+    return chosen_table(source, header.names, chosen, read, partial(_blocks, source, header))
 
 
 tsv_table = partial(table, delimiters="\t")
@@ -249,11 +345,12 @@ def _blocks(source: Source, header: Header) -> Iterator[Block]:
         raise InputError(source.name, "no data: there is no row below the header")
 
 
-def _columns(block: Block, header: Header, chosen: Chosen, number: str) -> Columns:
+def _columns(block: Block, chosen: Chosen, header: Header) -> Columns:
     skipped = int(block.first and header.size > 0)  # the header's line
     if (problem := not_text(block, skipped)) is not None:
         return Columns.failed(0, block, problem)
-    wanted, problems = [header.names.index(name) for name in chosen.names], NOTHING
+    names = (*chosen.names, chosen.rank) if chosen.rank else chosen.names
+    wanted, problems = [header.names.index(name) for name in names], NOTHING
     if (rows := _split(block, header, wanted, skipped)) is None:
         rows, problems = _parsed(block, header, wanted, skipped)
     keep = np.ones(len(rows.line), bool)
@@ -263,13 +360,14 @@ def _columns(block: Block, header: Header, chosen: Chosen, number: str) -> Colum
             problems = LineProblems.joined([problems, of_empty])
             keep &= ids.length > 0
     unrated = 0
-    if chosen.empty_is_unjudged and number == "grade":
+    if chosen.empty_is_unjudged:
         unrated = int(np.count_nonzero(keep & (rows.fields[2].length == 0)))
         keep &= rows.fields[2].length > 0
     if not keep.all():
         rows = rows.replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
-    columns = columns_of(block, rows, "rank" if chosen.by_rank else number, None, problems)
-    return chosen.finished(columns.replace(unrated=unrated), number)
+    read = rows.replace(fields=rows.fields[: len(chosen.names)])
+    columns = columns_of(block, read, chosen.kind, None, problems).replace(unrated=unrated)
+    return columns.with_ranks(rows, len(chosen.names)) if chosen.rank else columns
 
 
 def _split(block: Block, header: Header, wanted: list[int], skipped: int) -> DataLines | None:
@@ -335,7 +433,7 @@ def _parsed(block: Block, header: Header, wanted: list[int], skipped: int) -> tu
 def without_header(block: Block, names: tuple[str, str, str]) -> Columns:
     """The columns of lines with three fields between tabs: query, document and a number."""
     header = Header("\t", False, names, has_quotes=False)
-    return _columns(block, header, Chosen(*names), names[2]).replace(ranks=RankCheck())
+    return _columns(block, Chosen(*names, kind=names[2]), header)
 
 
 def msmarco_table(source: Source, number: str, options: Options) -> Table:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.errors import InputError, InputErrors
+from gradeval.errors import InputError, InputErrors, LowestFirstError
 from gradeval.file_formats import FORMATS, Format
 from gradeval.formats.diagnostics import SHOWN, LineProblems, no_data
 from gradeval.formats.scan import HASH, NUMBER
@@ -223,12 +223,13 @@ def role_of(source: Source, options: Options) -> str | None:
             columns = next((columns for columns in blocks if columns.lines or columns.problems.final), None)
             if columns is not None and columns.problems.final and not len(columns.value):
                 columns.problems.check(source.name)
-            rows[role] = 0 if columns is None else len(columns.value)
+            # ranks beside grades are those at which the judged documents stood
+            rows[role] = 0 if columns is None or columns.ranks.in_place else len(columns.value)
         except (InputError, InputErrors) as error:
             errors.append(error)
     if not rows:
         _function("json.reject_saved")(next(source.chunks(_BEGINNING)).tobytes(), source.name, "score")
-        raise errors[0]
+        raise next((error for error in errors if isinstance(error, LowestFirstError)), errors[0])
     best = [role for role, count in rows.items() if count == max(rows.values())]
     return best[0] if len(best) == 1 else None
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, NoReturn
 
@@ -22,8 +22,8 @@ from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats import memory
-from gradeval.formats.columns import Columns, Table, columns_of, of_one_run
-from gradeval.formats.csv import USUAL_NAMES, Chosen, choose, simplified, usual_columns
+from gradeval.formats.columns import Columns, Table, columns_of
+from gradeval.formats.csv import Chosen, choose, chosen_table
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, no_data, shown
 from gradeval.formats.lines import read_lines
 from gradeval.formats.scan import LF, DataLines, binary_data, floats, not_text
@@ -166,7 +166,7 @@ def _mteb_table(content: dict[str, Any], name: str, number: str, chosen: str | N
     if not isinstance(splits[wanted[0]], dict):
         raise InputError(name, f"{described(splits[wanted[0]])} is not an object of queries")
     data = memory.Nested(name, splits[wanted[0]], number)
-    return Table(name, data.blocks, data.columns)
+    return Table(name, data.blocks, data.columns, has_splits=True)
 
 
 class _Part(NamedTuple):
@@ -355,12 +355,11 @@ class _Object(tuple[tuple[str, Any], ...]):
 
 def _members_of(text: str) -> _Object:
     try:
-        members: _Object = json.loads(text, object_pairs_hook=_Object)
+        return _Object(json.loads(text, object_pairs_hook=_Object))
     except json.JSONDecodeError:
         raise
-    except ValueError:  # of an integer with more digits than Python reads: cut, it is too large for a number too
-        members = json.loads(text, object_pairs_hook=_Object, parse_int=lambda digits: int(digits[:_DIGITS]))
-    return members
+    except ValueError:  # of an integer with more digits than Python reads; the first are too large as well
+        return _Object(json.loads(text, object_pairs_hook=_Object, parse_int=lambda text: int(text[:_DIGITS])))
 
 
 def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
@@ -368,7 +367,7 @@ def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
     text = part.text[: part.size].tobytes().decode()
     opened = "{" if part.first else '{"":{}'
     try:
-        members = _members_of(opened + text + "}")[not part.first :]
+        members = [*_members_of(opened + text + "}")][not part.first :]
     except json.JSONDecodeError as error:
         end = error.pos - len(opened)
         what = f"not valid JSON ({error.msg.removesuffix(' at')} at {named(text[end : end + 20])})"
@@ -417,38 +416,44 @@ def jsonl_table(source: Source, number: str, options: Options) -> Table:
             if isinstance(first, str):
                 raise InputError(source.name, first, line=place + 1)
             chosen = choose([*first], number, dict(options.columns), source.name)
-            columns = partial(_jsonl_columns, chosen=chosen, number=number)
-            return of_one_run(Table.of(source, columns, [*first]), chosen.run)
+            return chosen_table(source, [*first], chosen, _jsonl_columns)
     raise no_data(source.name, place)
 
 
-def _object(line: bytes) -> dict[str, Any] | str:
-    """The object of a line, or what is wrong with it."""
+_Read = dict[str, Any] | str
+"""An object, or what is wrong where it should be."""
+
+
+def _object(line: bytes) -> _Read:
     try:
-        value = _DECODER.decode(line.decode())
+        return _as_object(_DECODER.decode(line.decode()))
     except (ValueError, RecursionError) as error:
         return _why(error)
+
+
+def _as_object(value: Any) -> _Read:
     return value if isinstance(value, dict) else f"{described(value)} is not a JSON object"
 
 
-def _jsonl_columns(block: Block, chosen: Chosen, number: str) -> Columns:
+def _jsonl_columns(block: Block, chosen: Chosen) -> Columns:
     text = block.bytes[: block.size].tobytes()
     lines = text.count(b"\n")
     if (problem := not_text(block)) is not None:
         return Columns.failed(lines, block, problem)
     fields = _plain_fields(block) if _not_utf8(text) is None else None
-    if fields is not None and set(chosen.names) <= fields.keys():  # strings for ids, and a number
+    names = (*chosen.names, chosen.rank) if chosen.rank else chosen.names
+    if fields is not None and set(names) <= fields.keys():  # strings for ids, and a number
         texts = [fields[name] for name in chosen.names]
         numbers = texts[2]
         are_strings = [text.block[text.start[0] - 1] == _QUOTE for text in texts]
         is_number = are_strings[2] or _are_numbers(numbers.block, numbers.start, numbers.length)
         if all(are_strings[:2] + are_strings[3:]) and is_number:
             rows = DataLines(tuple(texts), np.arange(lines), lines)
-            columns = columns_of(block, rows, number, None, NOTHING)
+            columns = columns_of(block, rows, chosen.kind, None, NOTHING)
             if not columns.problems.total:
-                return chosen.finished(columns, number)
-    columns = _exact_jsonl_columns(block, text, lines, chosen, number)
-    return chosen.finished(columns, number)
+                ranks = [fields[name] for name in names[len(texts) :]]
+                return columns.with_ranks(rows.replace(fields=tuple(ranks)), 0) if ranks else columns
+    return _exact_jsonl_columns(block, text, lines, chosen)
 
 
 def _plain_fields(block: Block) -> dict[str, Ids] | None:
@@ -496,97 +501,145 @@ def _plain_fields(block: Block) -> dict[str, Ids] | None:
     return values
 
 
-def _exact_jsonl_columns(block: Block, text: bytes, lines: int, chosen: Chosen, number: str) -> Columns:
+def _exact_jsonl_columns(block: Block, text: bytes, lines: int, chosen: Chosen) -> Columns:
     """The columns of any block, read line by line."""
-    names = chosen.names
     written = text.split(b"\n")
     line = [place for place, row in enumerate(written) if row and row.strip(_SPACE)]
-    wrong: list[Problem] = []
     try:
-        objects = _DECODER.decode(f"[{b','.join(written[place] for place in line).decode()}]")
-        fields = [[members[name] for members in objects] for name in names]
-        if len(objects) != len(line):
+        values = _DECODER.decode(f"[{b','.join(written[place] for place in line).decode()}]")
+        if len(values) != len(line):
             raise ValueError  # a line with two, or none
-    except (ValueError, KeyError, TypeError, RecursionError):
-        fields, rows, line = [[] for _ in names], line, []
-        for place in rows:
-            members = _object(written[place])
-            missing = [name for name in names if name not in members]
-            if isinstance(members, str) or missing:
-                what = members if isinstance(members, str) else f"the object has no {named(missing[0])}"
-                wrong.append(Problem(place, what))
-                continue
-            line.append(place)
-            for field, name in zip(fields, names, strict=True):
-                field.append(members[name])
-    columns = memory.read_values([*map(memory.Objects, fields)], chosen.labels(number))
-    columns = columns.replace(lines=lines, first=block.first, last=block.last)
-    wrong += (problem.replace(line=line[problem.line or 0]) for problem in columns.problems.all())
-    if wrong:
-        return columns.without_rows(LineProblems.listed(wrong))
-    return columns.replace(line=np.array(line, np.int64))
+        objects = [*map(_as_object, values)]
+    except (ValueError, RecursionError):
+        objects = [_object(written[place]) for place in line]
+
+    def at(problem: Problem) -> Problem:
+        return problem.replace(line=line[problem.line or 0])
+
+    columns = _columns_of_objects(objects, chosen, at)
+    line_of_row = np.array(line, np.int64)[columns.line]
+    return columns.replace(line=line_of_row, lines=lines, first=block.first, last=block.last)
+
+
+def _columns_of_objects(
+    objects: Sequence[Any], chosen: Chosen, at: Callable[[Problem], Problem], queries: Sequence[Any] = ()
+) -> Columns:
+    """The rows of what was read as objects. at: the problem of an object, by its position, as it is reported.
+    queries: of the objects, where these have none.
+    """
+    rows, fields, wrong = _fields(objects, chosen.names)
+    if queries:
+        fields.insert(0, [queries[row] for row in rows])
+    ranks = memory.Objects([objects[row].get(chosen.rank) for row in rows]) if chosen.rank else None
+    columns = memory.read_values([*map(memory.Objects, fields)], chosen.labels, ranks=ranks)
+    of_values = columns.problems.changed(lambda problem: problem.replace(line=rows[problem.line or 0]))
+    problems = LineProblems.joined([LineProblems.listed(wrong), of_values]).changed(at)
+    return columns.replace(line=np.array(rows, np.int64)).without_rows(problems)
+
+
+def _fields(
+    objects: Sequence[Any], names: Sequence[str]
+) -> tuple[Sequence[int], list[list[Any]], list[Problem]]:
+    """The positions of objects that have all names, the values by name, and what is wrong with the others."""
+    try:
+        return range(len(objects)), [[members[name] for members in objects] for name in names], []
+    except (KeyError, TypeError):  # of a string, which says what is wrong
+        reasons = [members if isinstance(members, str) else _lacking(members, names) for members in objects]
+    rows = [row for row, reason in enumerate(reasons) if not reason]
+    wrong = [Problem(row, reason) for row, reason in enumerate(reasons) if reason]
+    return rows, [[objects[row][name] for row in rows] for name in names], wrong
+
+
+def _lacking(members: dict[str, Any], names: Iterable[str]) -> str:
+    """What is wrong with an object, which should have these names; '' where nothing is."""
+    return next((f"the object has no {named(name)}" for name in names if name not in members), "")
 
 
 # --- lists of documents
 
 
+class _Lists(NamedTuple):
+    """The lists of a file. paths: of each in the file, for messages. queries: their ids. documents: of each.
+    names: of the members beside the lists.
+    """
+
+    paths: list[str]
+    queries: list[Any]
+    documents: list[list[Any]]
+    names: list[str]
+
+    @property
+    def first(self) -> bool:
+        """As a block: it is the whole file."""
+        return True
+
+
 def lists_table(source: Source, number: str, options: Options) -> Table:
-    return Table.of(source, partial(_lists_columns, source.name, number=number), blocks=partial(_whole, source))
+    [text] = _whole(source)
+    by_role = dict(options.columns)
+    lists = _lists_of(parse_json(text, source.name), source.name, number, by_role.get("query"))
+    for path, documents in zip(lists.paths, lists.documents, strict=True):
+        if not isinstance(documents, list):
+            raise InputError(source.name, f"{path}: {described(documents)} is not a list of documents")
+    if not any(lists.documents):
+        raise InputError(source.name, "no data: there are no documents")
+    members = filter(_is_object, chain.from_iterable(lists.documents))
+    names = [*dict.fromkeys(chain.from_iterable(members))]
+    chosen = Chosen("", "id", number, number)  # of ids without names
+    if names:
+        chosen = choose(names, number, by_role, source.name, in_lists=True)
+    return chosen_table(source, [*lists.names, *names], chosen, _lists_columns, lambda: iter([lists]))
 
 
-def _lists_columns(name: str, text: bytes, number: str) -> Columns:
-    content, path = parse_json(text, name), "$"
-    if isinstance(content, Mapping) and isinstance(content.get("requests"), list):
-        path, content = "$['requests']", content["requests"]
-    lists: list[tuple[str, Any, Any]] = []  # the path, for messages, the query and the documents of each
-    if isinstance(content, Mapping):
-        lists = [(f"{path}[{named(query)}]", query, documents) for query, documents in content.items()]
-    elif number != "grade":
+def _lists_of(content: Any, name: str, number: str, query: str | None) -> _Lists:
+    """The lists of a file. query: the name that the user gave to the ids of queries. Raises InputError."""
+    path, requests = "$", content
+    if isinstance(content, dict):
+        path, requests = "$['requests']", content.get("requests")
+        if not isinstance(requests, list):
+            return _Lists([f"$[{named(id)}]" for id in content], [*content], [*content.values()], [])
+    if not isinstance(requests, list):
+        raise InputError(name, f"{described(content)} is not an object or a list")
+    if number != "grade":
         raise InputError(name, "these are judgments, not a run", hint="The qrels come first, then the runs")
-    else:
-        for place, request in enumerate(content):
-            members = request if isinstance(request, Mapping) else {}
-            query = next((members[key] for key in ("id", "query") if key in members), None)
-            if query is None or "ratings" not in members:
-                what = f"{path}[{place}]: {described(request)} has no id or query, or no ratings"
-                raise InputError(name, what)
-            lists.append((f"{path}[{place}]['ratings']", query, members["ratings"]))
-    lists = [(path, query, _rows(name, path, documents, number)) for path, query, documents in lists]
-    lists = [(path, query, rows) for path, query, rows in lists if rows]
-    if not lists:
-        raise InputError(name, "no data: there are no documents")
-    paths, queries, rows_of_queries = zip(*lists, strict=True)
-    bounds: Ints = np.cumsum([0, *map(len, rows_of_queries)])
-    documents, values = zip(*chain.from_iterable(rows_of_queries), strict=True)
-
-    def place_of(query: int, row: int) -> str:
-        return f"{paths[query]}[{row - bounds[query]}]"
-
-    columns = memory.nested_columns(queries, bounds, documents, memory.object_numbers(values, number), place_of)
-    return columns.replace(problems=columns.problems.changed(lambda problem: problem.replace(line=None)))
+    return _of_requests(requests, path, query, name)
 
 
-def _rows(name: str, path: str, documents: Any, number: str) -> list[tuple[Any, Any]]:
-    """The documents of a list with their numbers: scores by place for a list of ids. Raises InputError."""
-    if not isinstance(documents, list):
-        raise InputError(name, f"{path}: {described(documents)} is not a list of documents")
-    if number == "score" and not any(isinstance(document, Mapping) for document in documents):
-        return [(document, -place) for place, document in enumerate(documents)]
-    rows = []
-    for place, document in enumerate(documents):
-        members = document if isinstance(document, Mapping) else {}
-        keys = _keys(tuple(members), number)
-        if keys is None:
-            names = first_names(map(named, members), 10)
-            has = f"its members are {names}" if names else described(document)
-            raise InputError(name, f"{path}[{place}]: no document id and {number}; {has}")
-        rows.append((members[keys[0]], members[keys[1]]))
-    return rows
+def _of_requests(requests: list[Any], path: str, query: str | None, name: str) -> _Lists:
+    """The ratings of a search engine, with the ids of their queries in one member of all requests."""
+    names = [*dict.fromkeys(chain.from_iterable(filter(_is_object, requests)))]
+    key = next((key for key in (query, "id", "query") if key in names), "id")
+    for position, request in enumerate(requests):
+        if not _is_object(request) or request.get(key) is None or "ratings" not in request:
+            reason = f"{path}[{position}]: {described(request)} has no id or query, or no ratings"
+            raise InputError(name, reason)
+    paths = [f"{path}[{position}]['ratings']" for position in range(len(requests))]
+    queries, ratings = ([request[member] for request in requests] for member in (key, "ratings"))
+    return _Lists(paths, queries, ratings, names)
 
 
-@cache
-def _keys(names: tuple[str, ...], number: str) -> tuple[str, str] | None:
-    """Those of the id and the number among the members of a document."""
-    ids = usual_columns(names, "document", with_id=True)
-    values = [name for name in names if simplified(name) in USUAL_NAMES[number][0]]  # no ranks
-    return (names[ids[0]], values[0]) if ids and values else None
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _lists_columns(lists: _Lists, chosen: Chosen) -> Columns:
+    objects = [_objects_of(documents, chosen) for documents in lists.documents]
+    bounds: Ints = np.cumsum([0, *map(len, objects)])
+
+    def at(problem: Problem) -> Problem:
+        row = problem.line or 0
+        query = int(np.searchsorted(bounds, row, "right")) - 1
+        path = f"{lists.paths[query]}[{row - bounds[query]}]"
+        return problem.replace(line=None, what=f"{path}: {problem.what}")
+
+    queries = [query for query, rows in zip(lists.queries, objects, strict=True) for _ in rows]
+    columns = _columns_of_objects([*chain.from_iterable(objects)], chosen, at, queries)
+    return columns.replace(lines=len(queries))
+
+
+def _objects_of(documents: list[Any], chosen: Chosen) -> list[_Read]:
+    """The objects of a list; those of a run of ids have scores by their order."""
+    if chosen.kind == "grade" or any(map(_is_object, documents)):
+        return [*map(_as_object, documents)]
+    step = 1 if chosen.is_negated else -1
+    return [{chosen.document: id, chosen.number: step * rank} for rank, id in enumerate(documents)]

@@ -413,9 +413,11 @@ def are_mappings(values: Iterable[Any]) -> bool:
 
 class Three(Data):
     """Three columns: query, document and number; and perhaps the subtopic. labels: what messages call their
-    values. finished: if set, makes of the columns of a block what they are read as, such as scores of ranks.
+    values. ranks: a column of ranks beside scores. finished: if set, makes of the columns of a block what they
+    are read as, such as scores of ranks.
     """
 
+    ranks: Values | None = None
     finished: Callable[[Columns], Columns] | None = None
 
     def __init__(self, path: str, columns: Sequence[Values], labels: Sequence[str]) -> None:
@@ -424,7 +426,8 @@ class Three(Data):
 
     def columns(self, block: range) -> Columns:
         with readable(self.name):
-            columns = read_values(self.values, self.labels, slice(block.start, block.stop))
+            ranks = None if block.start else self.ranks
+            columns = read_values(self.values, self.labels, slice(block.start, block.stop), ranks)
         columns = columns.replace(first=block.start == 0, last=block.stop == self.rows)
         return columns if self.finished is None else self.finished(columns)
 
@@ -453,8 +456,12 @@ def _tuple(row: Any, path: str, line: int, count: int) -> tuple[Any, ...]:
         return items
 
 
-def read_values(values: Sequence[Values], labels: Sequence[str], rows: slice = slice(None)) -> Columns:
-    """Some rows of three columns, or four with the subtopics. labels: what messages call their values."""
+def read_values(
+    values: Sequence[Values], labels: Sequence[str], rows: slice = slice(None), ranks: Values | None = None
+) -> Columns:
+    """Some rows of three columns, or four with the subtopics. labels: what messages call their values. ranks:
+    a column of ranks, of which some may be no numbers.
+    """
     query, document, number = values[:3]
     queries, wrong_query = query.ids(rows, labels[0])
     documents, wrong_document = document.ids(rows, labels[1])
@@ -468,6 +475,10 @@ def read_values(values: Sequence[Values], labels: Sequence[str], rows: slice = s
         subtopics, wrong_subtopic = values[3].ids(rows, labels[3])
         columns = columns.replace(subtopic=light_subtopics(subtopics))
         problems.append(wrong_subtopic)
+    if ranks is not None:
+        rank, wrong_rank = ranks.numbers(rows, "rank")
+        rank[[problem.line or 0 for problem in wrong_rank.all()]] = np.nan
+        columns = columns.replace(rank=rank)
     return columns.without_rows(LineProblems.joined(problems))
 
 

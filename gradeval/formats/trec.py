@@ -14,7 +14,7 @@ import numpy as np
 
 from gradeval.arrays import Bytes, Floats, Ints, Words
 from gradeval.arrays.strings import Ids, mix, words
-from gradeval.formats.columns import Columns, ExtraFields, Table, columns_of, odd_lines
+from gradeval.formats.columns import RANKS_CHECKED, Columns, ExtraFields, Table, columns_of, odd_lines
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.scan import DOT, HASH, LF, SPACE, TAB, DataLines, eight_digits, floats, split, unreadable
 from gradeval.formats.sources import Block, Source
@@ -40,7 +40,9 @@ _LONGEST = 31  # words of an id; their bytes still fit in 8 bits
 
 
 def table(source: Source, number: str, options: Options) -> Table:
-    return Table.of(source, qrels_columns if number == "grade" else run_columns)
+    if number == "grade":
+        return Table.of(source, qrels_columns)
+    return Table.of(source, run_columns).replace(ranked=ranked_columns)
 
 
 def qrels_columns(block: Block) -> Columns:
@@ -57,19 +59,24 @@ def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
     # the rank column decides nothing; in the first block it is compared with the scores
     if not block.too_long and (usual := usual_run_columns(block)):
         columns, ranks = usual
-        return columns.checked(columns.line, ranks) if block.first else columns
+        return _checked(columns, columns.line, ranks) if block.first else columns
     rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
     columns = _run_columns(block, rows, as_trec_eval)
-    return columns.checked(rows.line, rows.fields[3]) if block.first else columns
+    return _checked(columns, rows.line, rows.fields[3]) if block.first else columns
 
 
 def ranked_columns(block: Block) -> Columns:
     rows = split(block.bytes, block.size, (0, 2, 4, 3), 5)
-    columns = _run_columns(block, rows)
-    rank, bad = floats(rows.fields[3])
-    rank[bad] = np.nan
-    good = np.searchsorted(rows.line, columns.line)  # lines with a bad score are no rows
-    return columns.replace(rank=rank[good])
+    return _run_columns(block, rows).with_ranks(rows, 3)
+
+
+def _checked(columns: Columns, line: Ints, ranks: Ids) -> Columns:
+    """With a check of the first ranks, where all are numbers. line, ranks: also of bad rows."""
+    count = min(len(line), RANKS_CHECKED)
+    rank, bad = floats(ranks.take(slice(count)))
+    if len(bad) or not np.array_equal(columns.line[:count], line[:count]):
+        return columns
+    return columns.checked(rank)
 
 
 def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> Columns:

@@ -55,8 +55,9 @@ class Job(NamedTuple):
 
     scale: the distinct grades of all qrels, as they count, ascending. runs: their names. paths: what errors
     call the runs. qrels: the path. qrels_labels, run_labels: what messages call the query, the document, the
-    number and, of qrels that have one, the subtopic. by_rank: whether the numbers of the runs are ranks. pairs:
-    (baseline, run) to compare, as positions in runs. version: of gradeval, which the workers must have too.
+    number and, of qrels that have one, the subtopic. is_negated: whether the numbers of the runs are ranks or
+    distances. pairs: (baseline, run) to compare, as positions in runs. version: of gradeval, which the workers
+    must have too.
     """
 
     specs: tuple[Spec, ...]
@@ -67,7 +68,7 @@ class Job(NamedTuple):
     qrels: str = "qrels"
     qrels_labels: Sequence[str] = ("query id", "document id", "grade")
     run_labels: Sequence[str] = ("query id", "document id", "score")
-    by_rank: bool = False
+    is_negated: bool = False
     pairs: compare.Pairs = ()
     version: str = __version__
 
@@ -295,7 +296,7 @@ def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tup
     name, path, options = job.runs[r], job.paths[r], job.options
     ties = options.ties or DEFAULT_TIES
     rows = read_rows(table, job.run_labels, path, is_ordered=ties == "input")
-    columns = Columns.whole(rows.queries, rows.documents, -rows.number if job.by_rank else rows.number)
+    columns = Columns.whole(rows.queries, rows.documents, -rows.number if job.is_negated else rows.number)
     if options.ignore_identical_ids:
         columns = columns.without_identical_ids(options.delimiter)
     total = Total(qrels, ties, Collapse.of(options))

@@ -27,13 +27,13 @@ from gradeval.evaluation.score import check_expected
 from gradeval.formats.arrow import column_labels
 from gradeval.formats.csv import ARGUMENT, check_has, choose, simplified
 from gradeval.formats.memory import object_numbers
-from gradeval.notices import Notice
+from gradeval.notices import Kind, Notice
 from gradeval.options import FILES, PROCESS, Options, takes
 from gradeval.registry.spec import Metrics, Spec, usable
 from gradeval.spark import kernel, sessions
 from gradeval.spark.kernel import QRELS, Job, SparkSummary, without_values
 from gradeval.spark.sessions import WRONG_LINE, Input, quoted
-from gradeval.tables.load import check_names
+from gradeval.tables.load import InputNames, check_names
 from gradeval.tables.qrels import counted_grades
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def wire(table: Input, number: str, request: Request) -> Input:
     types = {name: re.split(r"[ (<]", kind)[0] for name, kind in frame.dtypes}  # without their parameters
     columns = dict(request.options.columns) if names else {}
     chosen = choose(names or frame.columns, number, columns, path, request.naming)._replace(run="")
-    labels = column_labels(chosen, number)
+    labels = column_labels(chosen)
 
     def column(name: str, label: str, is_id: bool) -> Column:
         """An id is a string without a collation, or an integer. Numbers may be strings, which the workers read:
@@ -158,7 +158,8 @@ def wire(table: Input, number: str, request: Request) -> Input:
         is_integer = types[order] in _INTEGERS  # which may be too large for exact doubles, as times are
         file_position = column(order, f"order (column {order})", is_integer)
         selected.append((file_position if is_integer else file_position.try_cast("double")).alias("place"))
-    return table._replace(frame=frame.select(*selected), labels=labels, by_rank=chosen.by_rank, run=run)
+    table = table._replace(frame=frame.select(*selected), labels=labels, run=run)
+    return table._replace(is_negated=chosen.is_negated, in_place=chosen.in_place)
 
 
 def _alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
@@ -242,15 +243,17 @@ class SparkResults:
         self, qrels: Input, runs: Mapping[str, Input], request: Request, *, may_be_table: bool = False
     ) -> None:
         """runs: by their names. may_be_table: whether the only one is several if it has a column of runs."""
-        check_names([(table.path, table.names) for table in (qrels, *runs.values())], request.options)
+        inputs = [("qrels", qrels), *(("run", table) for table in runs.values())]
+        check_names([InputNames(table.path, role, table.names) for role, table in inputs], request.options)
         self._tables = [wire(table, "score", request) for table in runs.values()]
         self._qrels, self._request = wire(qrels, "grade", request), request
         is_table = may_be_table and self._tables[0].run is not None
         self._names = None if is_table else [*runs]  # None where they are in the column "run"
         self._runs = self._tables[0].frame  # all runs
         if not is_table:
-            if len({table.by_rank for table in self._tables}) > 1:
-                raise OptionError("some runs have scores and some have ranks: give all the same columns")
+            if len({table.is_negated for table in self._tables}) > 1:
+                mixed = "some runs have scores and some have ranks or distances"
+                raise OptionError(f"{mixed}: give all the same columns")
             frames = [table.frame.drop("run") for table in self._tables]
             frames = _alike([frame.selectExpr("*", f"{r} run") for r, frame in enumerate(frames)])
             self._runs = reduce(lambda above, below: above.unionByName(below), frames)
@@ -306,7 +309,7 @@ class SparkResults:
             runs = runs.withColumn("run", position)
         specs = request.specs if request.judged is None else (*request.specs, request.judged)
         specs = tuple(with_levels(specs, scale)) if request.options.by_level else specs
-        of_tables = qrels.path, qrels.labels, self._tables[0].labels, self._tables[0].by_rank
+        of_tables = qrels.path, qrels.labels, self._tables[0].labels, self._tables[0].is_negated
         job = Job(specs, request.options, scale, tuple(names), tuple(paths), *of_tables)
         if request.compared is not None:
             job = job._replace(pairs=compare.pairs_of(without_values(names, paths), request.compared))
@@ -349,7 +352,9 @@ class SparkResults:
     def results(self) -> SparkSummary:
         """The summary, in which runs that could not be evaluated are listed as failed."""
         summary = self._summary_of(self._plan[0])
-        return summary.replace(notices=(*self._request.notices, *summary.notices))  # type: ignore[misc]
+        tables = zip(self._names or ["runs"], self._tables, strict=True)
+        by_rank = (Notice(Kind.BY_RANK, name, 0, rule=run.in_place) for name, run in tables if run.in_place)
+        return summary.replace(notices=(*self._request.notices, *by_rank, *summary.notices))  # type: ignore[misc]
 
     @takes(OF_SUMS)
     def compare(self, metrics: Metrics | None = None, **options: Unpack[CompareOnSpark]) -> compare.Comparison:

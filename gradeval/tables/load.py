@@ -27,8 +27,8 @@ from gradeval.formats.columns import Columns, Table
 from gradeval.formats.detect import ROLES, format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.sources import Source
-from gradeval.formats.trec import ranked_columns, run_columns
-from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, takes
+from gradeval.formats.trec import run_columns
+from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, OF_SCORES, Options, takes
 from gradeval.records import Record
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import EACH, Collapse
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _DEFAULTS = Options()
 _SHOWN = 20  # columns that an error names
+# what has the column of a role, if only one of both does
+_OWNERS = {"grade": "qrels", "subtopic": "qrels", **dict.fromkeys(OF_SCORES, "run")}
 
 
 class OpenedQrels(Record):
@@ -131,7 +133,9 @@ def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:
     options.Options; and features, those of a LETOR file that are runs.
     Raises GradevalError: InputError for data, OptionError for options.
     """
-    return open_qrels(qrels, Options(**options))
+    chosen = Options(**options)
+    check_inputs([("qrels", qrels)], chosen)
+    return open_qrels(qrels, chosen)
 
 
 @takes(Options.rows(within=OF_RUN))
@@ -147,6 +151,7 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     jobs = chosen.jobs or default_jobs()
     if isinstance(run, RunTable):
         return run
+    check_inputs([("run", run)], chosen)
     if not is_path(run):
         data = open_data(run, "run", "score", chosen)
         table = _evaluated(_of_data(data), chosen)
@@ -189,17 +194,17 @@ def _table(
     options: Options,
     letor: Letor | None = None,
     problems: Problems | None = None,
-    run_lines: Callable[..., Columns] | None = None,
+    with_ranks: bool = False,
 ) -> Table:
-    """The rows of a file of any format but LETOR. run_lines: what reads the lines of a TREC run otherwise."""
-    if role == "run" and kind == "trec" and run_lines is not None:
-        return _evaluated(Table.of(source, run_lines), options)
+    """The rows of a file of any format but LETOR. The others are as in open_file()."""
     if of_letor := format_of(kind).of_letor:
         if letor is None:
             what = f"{of_letor} need the LETOR file whose lines they are of"
             raise InputError(source.name, what, hint="Give it as qrels")
         return _whole(source.name, reader(kind)(source, letor, problems), options)
     table: Table = reader(kind)(source, ROLES[role], options)
+    if with_ranks and table.ranked is not None:
+        table = table.replace(columns=table.ranked)
     return table if role == "qrels" else _evaluated(table, options)
 
 
@@ -264,7 +269,7 @@ def open_file(
     kind = kind_of(source, ROLES[role], options)
     check_letor_options(source, role, kind, options)
     if kind != "letor":
-        table = _table(source, role, kind, options, letor, problems, ranked_columns if with_ranks else None)
+        table = _table(source, role, kind, options, letor, problems=problems, with_ranks=with_ranks)
         return [TableFile(source, role, kind, table)]
     feature = options.qrels_feature if role == "qrels" else None
     features = options.features if feature is None else (*options.features, feature)
@@ -333,8 +338,9 @@ def open_runs(
         missing = [feature for feature in options.features if feature not in letor.features]
         return [*runs, letor.missing(missing)] if missing else runs
 
-    run_lines = partial(run_columns, as_trec_eval=True) if as_trec_eval else None
-    opened = partial(_table, source, "run", kind, options, judged.letor, run_lines=run_lines)
+    opened = partial(_table, source, "run", kind, options, judged.letor)
+    if as_trec_eval and kind == "trec":
+        opened = partial(_evaluated, Table.of(source, partial(run_columns, as_trec_eval=True)), options)
     return [Run(source.name, opened, ties, source, name, collapse=collapse)]
 
 
@@ -462,43 +468,64 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
     return Run(data.name, opened, ties, name=name, nested=nested, collapse=collapse)
 
 
-def check_columns(tables: Iterable[Any], options: Options) -> None:
-    """Raise OptionError for a query or document column that no table has; a pipe is not read for it."""
-    names = (
-        (source_of(data).name if is_path(data) else "the table", _column_names(data, options))
-        for data in tables
-    )
-    check_names(names, options)
+class InputNames(Record):
+    """What options of input can name in the data of a call. path: in messages. role: 'qrels' or 'run', None for
+    either. columns: the names of its columns, none where these have no names. has_splits: as in Table.
+    """
+
+    path: str
+    role: str | None
+    columns: Sequence[str] = ()
+    has_splits: bool = False
 
 
-def check_names(tables: Iterable[tuple[str, Sequence[str] | None]], options: Options) -> None:
-    """check_columns() for the path and the columns of each table, () without names, None where unknown."""
-    chosen = [(role, name) for role, name in options.columns if role in ("query", "document")]
-    known = [(path, names) for path, names in tables if names is None or names] if chosen else []
-    if not known or any(names is None for _, names in known):
+def check_inputs(inputs: Iterable[tuple[str | None, Any]], options: Options) -> None:
+    """Raise OptionError for a column or a split that none of the inputs of a call can have: (role, data) pairs,
+    the role as in InputNames. A pipe is not read for it.
+    """
+    if options.columns or options.split is not None:
+        check_names([input_names(role, data, options) for role, data in inputs], options)
+
+
+def check_names(inputs: Sequence[InputNames | None], options: Options) -> None:
+    """check_inputs() for the names of each input, None where these are unknown."""
+    names = [of_input for of_input in inputs if of_input is not None]
+    if len(names) < len(inputs):
         return
-    for role, name in chosen:
-        if not any(name in names for _, names in known if names):
-            path, names = known[0]
-            has = first_names(map(named, names or ()), _SHOWN)
-            raise OptionError(f"columns: {role}={name} is no column of any table; {path} has {has}")
+    for role, column in options.columns:
+        _check_column(role, column, names)
+    if options.split is not None and not any(of_input.has_splits for of_input in names):
+        raise UnsuitableOptionError("split", "split: no run is a predictions file of MTEB")
 
 
-def _column_names(data: Any, options: Options) -> tuple[str, ...] | None:
-    """Of a table, as check_names() takes them."""
+def _check_column(role: str, column: str, inputs: Iterable[InputNames]) -> None:
+    owner = _OWNERS.get(role)
+    inputs = [names for names in inputs if owner is None or names.role in (owner, None)]
+    tables = [names for names in inputs if names.columns]
+    is_usable = any(column in names.columns for names in tables)
+    if is_usable or (owner and tables):  # reading a table reports that it lacks a column of its own
+        return
+    reason = f"columns: {role}={column} is no column of any {owner or 'table'}"
+    for names in (tables or inputs)[:1]:
+        columns = first_names(map(named, names.columns), _SHOWN)
+        reason += f"; {names.path} has {columns or 'no named columns'}"
+    raise UnsuitableOptionError("columns", reason)
+
+
+def input_names(role: str | None, data: Any, options: Options) -> InputNames | None:
     if isinstance(data, (OpenedQrels, RunTable)):
         return None
     if not is_path(data):
         names: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())
-        return tuple(map(str, names)) if not callable(names) else ()
-    if not isinstance(data, Source) and not os.path.isfile(data):
-        return None
-    for number in ROLES.values():
+        return InputNames("the table", role, () if callable(names) else tuple(map(str, names)))
+    for number in ROLES.values() if role is None else [ROLES[role]]:
         with suppress(GradevalError):  # which reading the data will report
             source = source_of(data)
+            if not isinstance(data, Source) and not os.path.isfile(source.path):
+                return None
             kind = kind_of(source, number, options)
             if kind == "letor" or format_of(kind).of_letor:
-                return ()
+                return InputNames(source.name, role)
             table: Table = reader(kind)(source, number, options)
-            return table.names
+            return InputNames(source.name, role, table.names, table.has_splits)
     return None

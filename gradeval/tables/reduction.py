@@ -96,7 +96,7 @@ class Total:
     def note(self, read: Columns | _Part, first_line: int) -> None:
         """Keep a block's run tag, its check of the rank column, which the first has, and its extra fields."""
         self.tag = self.tag if read.tag is None else read.tag
-        self.ranks = max(self.ranks, read.ranks, key=lambda check: check.compared)
+        self.ranks = self.ranks.joined(read.ranks)
         self.extra = self.extra.joined(read.extra, first_line)
 
     def report(self, problems: Problems) -> None:

@@ -38,6 +38,79 @@ def test_columns() -> None:
     assert "document=itme is no column of any table; <stdin> has 'user'" in said
 
 
+NAMED = "qid,docno,{}\nq1,b,2\nq1,a,1\n"
+TREC_ONLY = "{0} is no column of any {1}; {2} has no named columns"
+
+
+@each("line, error", [
+    ("eval q r --columns document=x", "columns: " + TREC_ONLY.format("document=x", "table", "q")),
+    ("eval q r --columns score=x", "columns: " + TREC_ONLY.format("score=x", "run", "r")),
+    ("eval q r.csv --columns grade=x", "columns: " + TREC_ONLY.format("grade=x", "qrels", "q")),
+    ("eval q.csv r --columns rank=docno", "columns: " + TREC_ONLY.format("rank=docno", "run", "r")),
+    ("compare q r r.csv --columns query=x", "columns: query=x is no column of any table; r.csv has 'qid', "),
+    ("eval q r.csv --split test", "split: no run is a predictions file of MTEB"),
+    ("eval r.json r.json --split test", "split: no run is a predictions file of MTEB"),
+    ("gate q r --baseline r.csv --require AP>=0 --split x", "split: no run is a predictions file of MTEB"),
+    ("explain q r --query q1 -m AP --columns document=x", "columns: document=x is no column of any table"),
+    ("study agreement q r r --columns document=x", "columns: document=x is no column of any table"),
+    ("convert r - --to csv --columns document=x", "columns: " + TREC_ONLY.format("document=x", "table", "r")),
+    ("convert r - --to csv --split x", "split: no run is a predictions file of MTEB"),
+    ("validate q r --columns document=x", "columns: " + TREC_ONLY.format("document=x", "table", "q")),
+    ("plot phi q --columns grade=x -f tsv", "columns: " + TREC_ONLY.format("grade=x", "qrels", "q")),
+])  # fmt: skip
+def test_options_that_no_file_can_use(line: str, error: str) -> None:
+    Path("r.csv").write_text(NAMED.format("score"))
+    Path("q.csv").write_text(NAMED.format("grade"))
+    Path("r.json").write_text('{"q1": {"a": 1, "b": 2}}')
+    assert fails(*line.split()).startswith(f"gradeval: {error}")
+
+
+@each("line", [
+    "eval q r r.csv --columns document=docno,score=score",  # one of them is enough
+    "eval q.csv r --columns document=docno",
+    "compare q r r.csv --columns score=score",
+    "gate q r --baseline r.csv --require AP>=0 --min-coverage 0 --columns score=score",
+    "eval q r lists --columns document=d,score=s",
+    "eval q r mteb --split test",
+    "validate q r.csv --columns score=score",
+])  # fmt: skip
+def test_options_that_a_file_can_use(line: str) -> None:
+    Path("r.csv").write_text(NAMED.format("score"))
+    Path("q.csv").write_text(NAMED.format("grade"))
+    Path("lists").write_text('{"q1": [{"d": "a", "s": 1, "score": 2}, {"d": "b", "s": 2, "score": 1}]}')
+    Path("mteb").write_text('{"mteb_model_meta": {}, "en": {"test": {"q1": {"a": 1, "b": 2}}, "dev": {}}}')
+    assert gradeval(*line.split()).code == 0
+
+
+def test_ranks_and_distances() -> None:
+    """Of commands other than evaluations."""
+    for name, last in (("position", "1\nq1,b,2"), ("distance", ".1\nq1,b,.2"), ("score,rank", "1,1\nq1,b,2,2")):
+        Path(name).write_text(f"qid,docno,{name}\nq1,a,{last}\n")
+    lowest = "the column 'distance' is a distance, of which the lowest comes first. "
+    error = f"distance: {lowest}--columns distance=NAME reads score = -distance"
+    done = gradeval("convert", "position", "-", "--to", "csv")
+    assert done.out == "query_id,doc_id,score\nq1,a,-1\nq1,b,-2\n"
+    said = "there are no scores; documents are ranked by the column position, the lowest first"
+    assert done.err == f"note: position: {said}\n"
+    assert f"note: position: {said} [by_rank]" in gradeval("q", "position", "-m", "AP").lines
+    assert "by_rank" not in gradeval("q", "position", "-m", "AP", "--columns", "rank=position").err
+    assert fails("convert", "distance", "-", "--to", "csv") == error
+    done = gradeval("convert", "distance", "-", "--to", "csv", "--columns", "distance=distance")
+    assert (done.out, done.err) == ("query_id,doc_id,score\nq1,a,-0.1\nq1,b,-0.2\n", "")
+    done = gradeval("convert", "score,rank", "-", "--to", "csv")
+    assert done.err.startswith(
+        "warning: score,rank: the rank column contradicts the scores in 1 of the first 1 query"
+    )
+    done = gradeval("validate", "q", "position", "score,rank", "distance")
+    assert "  ranks      the column position instead of scores, the lowest first\n" in done.out
+    assert "score,rank:3: warning: the rank rises with the score here, as in most lines" in done.out
+    assert "  ranks      not in the order of the scores in 1 of 1 query, the reverse in 1: 'q1'\n" in done.out
+    assert f"distance: error: {lowest}" in done.out
+    # judged documents may have the ranks at which they stood
+    Path("clicks").write_text("qid,docno,position,label\nq1,a,1,1\nq1,b,2,0\n")
+    assert "clicks: qrels, 0 errors" in gradeval("validate", "clicks").out
+
+
 def test_split_and_identical_ids() -> None:
     subsets = {"en": {"test": {"q1": {"a": 1, "b": 2}}}, "de": {"test": {"q1": {"a": 2}}}}
     Path("mteb").write_text(json.dumps({"mteb_model_meta": {}, **subsets}))

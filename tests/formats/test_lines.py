@@ -165,10 +165,7 @@ def test_lists_of_documents(form, indent, tmp_path) -> None:
     ('{"q": ["a"], "r": 1}', ": $['r']: 1 is not a list of documents"),
     ('{"q": ["a", null]}', ": $['q'][1]: the document id is missing"),
     ('{"q": [{"doc_id": "a", "score": "x"}]}', ": $['q'][0]: the score 'x' is not a number"),
-    (
-        '{"q": [{"doc_id": "a", "rank_": 1}]}',
-        ": $['q'][0]: no document id and score; its members are 'doc_id', ",
-    ),
+    ('{"q": [{"doc_id": "a", "rank": "x"}]}', ": $['q'][0]: the rank 'x' is not a number"),
     ('[{"query": "q", "ratings": [{"docId": "a", "rating": 1}]}]', ": these are judgments, not a run."),
     ('{"q": []}', ": no data"),
 )

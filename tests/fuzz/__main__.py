@@ -23,6 +23,7 @@ ATTACKS = {
     "damage": "damaged files of every format",
     "saved": "edited saved results",
     "arrow": "Arrow buffers damaged",
+    "lists": "JSON lists against JSON Lines of the same rows",
     "borders": "blocks of any size",
     "growing": "files that grow behind a read",
     "keys": "colliding keys of ids",

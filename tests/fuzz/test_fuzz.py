@@ -13,7 +13,7 @@ import pytest
 from gradeval import Evaluator, cli
 from gradeval.arrays.strings import Ids
 from gradeval.evaluation import saved
-from gradeval.formats import arrow, diagnostics, memory, output, scan, sources, trec
+from gradeval.formats import arrow, diagnostics, json, memory, output, scan, sources, trec
 from gradeval.tables import judgments
 
 from . import __main__ as command
@@ -23,8 +23,8 @@ from .attack import attack_of, attempt, kind_of, rng_of
 SEED = 6
 CASES = {
     "numbers": 3, "template": 12, "options": 30, "damage": 25, "saved": 35, "arrow": 40,
-    "borders": 3, "growing": 20, "keys": 20, "arguments": 25, "outputs": 25, "streams": 1, "racing": 2,
-    "resources": 1, "fork": 2,
+    "lists": 30, "borders": 3, "growing": 20, "keys": 20, "arguments": 25, "outputs": 25, "streams": 1,
+    "racing": 2, "resources": 1, "fork": 2,
 }  # fmt: skip
 
 
@@ -65,6 +65,7 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     "damage": [(diagnostics.Problems, "check", lambda kept: None)],
     "saved": [(saved, "_SAME", float("inf"))],
     "arrow": [(memory, "missing_rows", fails), (arrow, "printable", fails)],
+    "lists": [(json, "_objects_of", lambda documents, chosen: documents[:1])],
     "borders": [(sources, "_cut", loses_a_byte)],
     "growing": [(sources.Source, "sha256", hash_of_now)],
     "keys": [(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))],

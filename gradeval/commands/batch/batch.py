@@ -44,6 +44,7 @@ from gradeval.registry.spec import Spec, parse
 from gradeval.render import document as doc
 from gradeval.statistics import tests
 from gradeval.statistics.multiple import holm
+from gradeval.tables.load import InputNames, check_names, input_names
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
@@ -390,6 +391,7 @@ def evaluate_batch(
             averages = f"{collection.name}: averages over all queries together (pool)"
             hint = "Evaluate without query_weights (--query-weights)"
             raise OptionError(f"{averages} are of unweighted means. {hint}")
+    _check_inputs(manifest)
     rows = [
         _CollectionCells(manifest, collection, jobs or default_jobs()) for collection in manifest.collections
     ]
@@ -422,6 +424,26 @@ def evaluate_batch(
 def settings_of(options: Mapping[str, object]) -> dict[str, Any]:
     """The options of a cell, as JSON has them, with lists for tuples; each feature is a system of its own."""
     return {name: value for name, value in json.loads(json.dumps(options)).items() if name != "features"}
+
+
+def _check_inputs(manifest: Manifest) -> None:
+    """Raise InputError for a column or a split that no file of the collections it is given for can have."""
+    inputs: dict[Options, list[InputNames | None]] = {}  # of the collections that have an option
+    for collection in manifest.collections:
+        options = collection.options
+        runs = [*filter(os.path.exists, collection.runs.values())]
+        runs += [collection.qrels] if manifest.features else []
+        files = [("qrels", collection.qrels), *(("run", path) for path in runs)]
+        given = [Options(columns=(column,)) for column in options.columns]
+        given += [Options(split=options.split)] if options.split is not None else []
+        names = [input_names(*file, options) for file in files] if given and runs else [None]
+        for option in given:
+            inputs.setdefault(option, []).extend(names)
+    for option, names in inputs.items():
+        try:
+            check_names(names, option)
+        except UnsuitableOptionError as error:
+            raise error.in_file(manifest.file.path, manifest.file.line_of(error.option, "options")) from None
 
 
 class _CollectionCells:

@@ -28,7 +28,7 @@ from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes,
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import Tabular, WithNotices, exact, warned
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.load import Run, check_columns, is_path, open_all, open_qrels, source_of
+from gradeval.tables.load import Run, check_inputs, is_path, open_all, open_qrels, source_of
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import reduce_columns
 from gradeval.tables.terms import DiscountedTerms, Level, LevelGroup, RelevanceFunction, Terms
@@ -433,7 +433,7 @@ def open_to_explain(
     # a pipe that was opened once is read from the copy that its Source has
     qrels = source_of(qrels) if is_path(qrels) else qrels
     labelled = [(label, source_of(run) if is_path(run) else run) for label, run in labelled]
-    check_columns([qrels, *(run for _, run in labelled)], options)
+    check_inputs([("qrels", qrels), *(("run", run) for _, run in labelled)], options)
     judgments = open_qrels(qrels, options)
     return judgments.qrels, open_all(labelled, judgments, options)
 

@@ -9,7 +9,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, echo_error, expand_runs, input_files, on_terminal, stream, with_job
 from gradeval.file_formats import WRITTEN_FORMATS
-from gradeval.notices import many
+from gradeval.notices import lines, many
 from gradeval.options import Options
 
 VALIDATE_EPILOG = """\b
@@ -157,6 +157,8 @@ def convert_command(
         if count and not job.quiet:
             job.report([f"{level}: {opened.name}: {many(count, singular, plural)}{explanation}"])
 
+    for notice in () if job.quiet else done.notices:
+        job.report(f"{'note' if notice.informational else 'warning'}: {line}" for line in lines([notice]))
     same, highest = " with the same grade, written once", "; the highest grade of a document is written"
     remark("warning", done.duplicates, "duplicate judgment", "duplicate judgments", same)
     remark("note", done.subtopics, "judgment of a further subtopic", "judgments of further subtopics", highest)

@@ -21,15 +21,17 @@ import numpy as np
 from gradeval.arrays.strings import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError
+from gradeval.evaluation.outcome import rank_notices
 from gradeval.file_formats import WRITTEN_FORMATS
-from gradeval.formats.columns import Columns
+from gradeval.formats.columns import Columns, RankCheck
 from gradeval.formats.detect import ROLES, format_of, kind_of, role_of
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Content
+from gradeval.notices import Notice
 from gradeval.options import OF_FILES, Options, choice, integer, must_be, takes
-from gradeval.tables.load import TableFile, check_columns, open_file
+from gradeval.tables.load import TableFile, check_inputs, open_file
 from gradeval.tables.qrels import JudgmentRows
 from gradeval.tables.ranking import Collapse, Repeats
 from gradeval.tables.reduction import QueryNotGrouped
@@ -72,6 +74,7 @@ class Converted(NamedTuple):
     real: int = 0  # grades that are not integers, which trec_eval does not read
     subtopics: int = 0  # judgments for a further subtopic that are left out: the highest grade is written
     collapsed: int = 0  # lines of a run whose document has a better one, by max_passage and duplicates
+    notices: tuple[Notice, ...] = ()  # about the ranks of a run
 
 
 @takes(OF_FILES)
@@ -131,7 +134,7 @@ def convert_file(
         raise OptionError("beir is a format of qrels; runs can be written as tsv, csv, trec, json and others")
     if conversion.tag is not None and (role, conversion.to) != ("run", "trec"):
         raise OptionError("tag is for runs that are written as trec: others have none")
-    check_columns([source], options)
+    check_inputs([(role, source)], options)
     kind = kind_of(source, ROLES[role], options)
     of_letor, letor = format_of(kind).of_letor, None
     if qrels is not None:
@@ -155,7 +158,7 @@ def convert_file(
             batches = reading.batches(by_query)
             first = next(batches)  # whose block has the tag
             written.write(chain([first], batches), opened, reading.content())
-        return Converted(role, **reading.counts)
+        return Converted(role, **reading.counts, notices=tuple(rank_notices(reading.ranks, source.name)))
 
     jobs = options.jobs or default_jobs()
     with suppress(QueryNotGrouped):
@@ -171,6 +174,7 @@ class _Reading:
         self.name, self.role, self.writer = file.source.name, file.role, WRITERS[conversion.to]
         self.problems = Problems(self.name, math.inf, "gradeval validate lists all of them")
         self.tag = b""
+        self.ranks = RankCheck()
         self.left_out = self.has_subtopics = False
         self.counts = Counter(queries=0, rows=0)
 
@@ -198,6 +202,7 @@ class _Reading:
         blocks = ordered_map(table.columns, table.blocks(), self.jobs)
         for before, part in self.problems.until_enough(blocks):
             self.tag = self.tag or part.tag or b""
+            self.ranks = self.ranks.joined(part.ranks)
             self.left_out |= part.left_out
             yield part.replace(line=part.line + before, lines=0)
 

@@ -29,7 +29,7 @@ from gradeval.records import fields_of
 from gradeval.render.document import Document, Lines, Printable, RenderOptions, Tabular
 from gradeval.render.table import BOLD, DIM, styled
 from gradeval.tables import ranking
-from gradeval.tables.load import TableFile, check_columns, open_file
+from gradeval.tables.load import TableFile, check_inputs, open_file
 from gradeval.tables.qrels import JudgmentRows, Qrels, is_relevant
 from gradeval.tables.reduction import Total, collect
 
@@ -108,6 +108,7 @@ class RunFacts:
     ranked: int | None = None  # queries whose ranks can be compared with the scores
     contradicting: int | None = None  # those where the rank rises with the score
     disordered: int | None = None  # those where some rank does
+    by_rank: str = ""  # the column of ranks that documents are ranked by, since there are no scores
     tag: str = ""
     collapsed: int | None = None  # lines whose document has a better one
     judged_queries: int | None = None  # of the qrels
@@ -291,6 +292,8 @@ def _of_run(facts: RunFacts) -> Iterator[tuple[str, str]]:
             ranks = f"not {ranks} in {facts.disordered:,} of {many(facts.ranked, 'query', 'queries')}"
         against = f"the reverse in {facts.contradicting:,}" if facts.contradicting else ""
         yield "ranks", _listed(ranks, against) + ids.get("disordered", "")
+    if facts.by_rank:
+        yield "ranks", f"the column {visible(facts.by_rank)} instead of scores, the lowest first"
     if facts.judged_queries is not None:
         judged = facts.judged_queries
         coverage = f"{judged - (facts.missing or 0):,} of {many(judged, 'judged query', 'judged queries')}"
@@ -348,7 +351,7 @@ class Checks:
     def validation(self, paths: Sequence[Any], roles: Sequence[str | None]) -> Validation:
         """roles: 'qrels' or 'run', None where the content decides; one that may be either is the qrels."""
         sources = [ObservedSource(path) for path in paths]
-        check_columns(paths, self.options)
+        check_inputs([*zip(roles, paths, strict=True)], self.options)
         reports: list[FileReport] = []
         for source, known_role in zip(sources, roles, strict=True):
             report = FileReport(source.name, Issues(self.limit), Issues(self.limit))
@@ -625,6 +628,7 @@ class CountedRun(Total):
             len(queries["tied_queries"]),
             self.repeats.total,
             **counts,
+            by_rank=self.ranks.in_place,
             tag=self.tag.decode("utf-8", "surrogateescape"),
             collapsed=self.collapsed if self.collapse else None,
             judged=share,

@@ -36,7 +36,7 @@ from gradeval.render import document as doc
 from gradeval.statistics.intervals import t_intervals
 from gradeval.statistics.tests import interval_of_mean
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.load import open_qrels
+from gradeval.tables.load import check_inputs, open_qrels
 from gradeval.tables.terms import RelevanceFunction
 
 if TYPE_CHECKING:
@@ -422,6 +422,7 @@ def phi(
     quartiles of φ over the queries that have the grade or a higher one. Raises GradevalError.
     """
     specs, chosen = parse(metric), Options(**options)
+    check_inputs([("qrels", qrels)], chosen)
     judged = open_qrels(qrels, chosen).qrels
     whole = _table(judged.grade, judged.offsets)
     of_queries = _relevance_function(specs, whole)

@@ -31,7 +31,7 @@ from gradeval.statistics.agreement import Ratings, estimates, halves, kendall_ta
 from gradeval.statistics.multiple import CORRECTIONS, maxt, randomized_tukey_hsd
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_differences, paired_tests
-from gradeval.tables.load import check_columns, open_all, open_qrels
+from gradeval.tables.load import check_inputs, open_all, open_qrels
 from gradeval.tables.qrels import Qrels, out_of_range
 from gradeval.tables.ranking import IdenticalIds, Ties
 from gradeval.tables.reduction import Reduced, reduce_columns
@@ -456,7 +456,8 @@ def collect(
     qrels: Any, runs: Sequence[tuple[str | None, Any]], options: Options, *, other_qrels: Sequence[Any] = ()
 ) -> tuple[Collection, list[Qrels]]:
     """The (name, run) pairs reduced to the judgments, and these as read: qrels, then the others."""
-    check_columns([qrels, *(run for _, run in runs)], options)
+    judgments = [("qrels", judged) for judged in (qrels, *other_qrels)]
+    check_inputs([*judgments, *(("run", run) for _, run in runs)], options)
     source = open_qrels(qrels, options)
     plain = options.replace(qrels_format=None, qrels_feature=None, groups=None)
     judged = [source.qrels, *(open_qrels(other, plain).qrels for other in other_qrels)]

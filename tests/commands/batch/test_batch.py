@@ -268,7 +268,7 @@ GOOD = {
     ({"options": {"dept": 3}}, "unknown key 'dept' in [options]. Did you mean 'depth'?"),
     ({"options": {"features": "1"}}, "unknown key 'features' in [options]. The keys are rel"),
     ({"options": {"columns": "foo"}}, "columns must be some of query=NAME, document=NAME, grade=NAME, "
-     "score=NAME, subtopic=NAME, each once, not 'foo'"),
+     "score=NAME, distance=NAME, rank=NAME, subtopic=NAME, each once, not 'foo'"),
     ({"options": {"rel": "high"}}, "rel must be a finite number, not 'high'"),
     ({"options": {"rel": -1}}, "rel must be at least 0, not -1: grades below 0"),
     ({"collections": []}, "no collections given"),
@@ -296,6 +296,23 @@ def test_the_line_of_what_is_wrong() -> None:
         (WHOLE.replace("rel = 2", "rel = "), "m.toml:7: this is not TOML"),
     ):  # fmt: skip
         assert error_of(InputError, read, text).startswith(message)
+
+
+def test_options_that_no_file_can_use() -> None:
+    """Those of one collection are enough, and those that are missing say nothing."""
+    trec, table = "q1 Q0 a 1 1 t\n", "qid,docno,score\nq1,a,1\n"
+    Path("q.txt").write_text("q1 0 a 1\n")
+    for name, text in (("a.trec", trec), ("a.csv", trec), ("b.trec", trec), ("b.csv", table)):
+        Path(name).write_text(text)
+    head = 'qrels = "q.txt"\nruns = "{collection}.{system}"\nmetrics = "AP"\nsystems = ["trec", "csv"]\n'
+    options = '[options]\ncolumns = { document = "docno" }\n'
+    for collections, error in ((["a"], "q.txt has no named columns"), (["a", "b"], ""), (["none"], "")):
+        Path("m.toml").write_text(f"{head}collections = {collections}\n{options}")
+        if error:
+            what = f"m.toml:7: columns: document=docno is no column of any table; {error}"
+            assert error_of(InputError, gradeval.batch, "m.toml") == what
+        else:
+            assert len(gradeval.batch("m.toml").cells) == 2 * len(collections)
 
 
 def files_of_runs(*paths: str) -> None:

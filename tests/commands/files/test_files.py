@@ -229,7 +229,7 @@ def test_what_is_written(files, monkeypatch, text, expected, to, options):
         written = Path("out").read_text()
         assert (written if to != "json" else json.dumps(json.loads(written))) == expected
         counts = {SAME: ("qrels", 2, 3, 1, 1, 0, 0), RUN: ("run", 2, 2 if "top" in options else 4, 0, 0, 0, 0)}
-        assert done == counts.get(text, done)
+        assert done[:7] == counts.get(text, done[:7])
 
 
 @each("text, message, to, options", WRONG)

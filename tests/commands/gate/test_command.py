@@ -533,6 +533,9 @@ def test_options_in_a_file() -> None:
         ("query_weights = { q01 = 1 }", "", "x.toml:3: query_weights: "),
         ("groups = 'sizes'", "", f"x.toml:3: groups {groups}"),
         ("groups = 'sizes'", "--groups ci/sizes", f"gradeval: --groups {groups}"),
+        ("split = 'test'", "", "x.toml:3: split: no run is a predictions file of MTEB"),
+        ("", "--baseline good.run --columns document=x", "gradeval: columns: document=x is no column of any "
+         "table; qrels has no named columns"),
     ):  # fmt: skip
         Path("x.toml").write_text(f"require = 'AP > 0'\n[options]\n{options}\n")
         assert gate(f"qrels good.run --config x.toml {more}").lines[0].startswith(said)
@@ -541,14 +544,16 @@ def test_options_in_a_file() -> None:
 def test_init_writes_the_options() -> None:
     """The file alone is as good as the command line that it was made with."""
     options = "-l 2 --queries both --zero-grade 1 -J --query-ids q01,q02,q03 --ties best --columns score=s"
-    args = ("gate", "qrels", "good.run", "--init", *options.split(), "-m", "AP", "--quiet", "-o", "own.toml")
+    rows = (line.split() for line in Path("good.run").read_text().splitlines())
+    Path("good.csv").write_text("qid,docno,s\n" + "".join(f"{row[0]},{row[2]},{row[4]}\n" for row in rows))
+    args = ("gate", "qrels", "good.csv", "--init", *options.split(), "-m", "AP", "--quiet", "-o", "own.toml")
     assert gradeval(*args).code == 0
     written = Path("own.toml").read_text().partition("[options]\n")[2].splitlines()
     assert sorted(written) == [
         *('columns = { score = "s" }', "judged_only = true", 'queries = "both"'),
         *('query_ids = ["q01", "q02", "q03"]', "rel = 2", 'ties = "best"', "zero_grade = 1"),
     ]
-    found = json.loads(gate("qrels good.run --config own.toml -f json").out)
+    found = json.loads(gate("qrels good.csv --config own.toml -f json").out)
     assert found["exit_code"] == 0 and found["checks"][0]["value"] == 3
     name = os.fsdecode(b"\xff.run")
     Path(name).write_text(Path("good.run").read_text())
