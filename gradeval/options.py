@@ -534,8 +534,8 @@ class Options(OptionTable, init=False):
             "columns", read_columns, "str | Mapping[str, str] | Iterable[tuple[str, str]]", metavar="LIST"
         ),
         "Names of columns in tables (csv, jsonl, parquet and others), such as "
-        "query=user,document=item,grade=stars (in runs score=NAME, or distance=NAME or rank=NAME, of which the "
-        "lowest come first). Default: common names.",
+        "query=user,document=item,grade=stars (in runs score=NAME, or distance=NAME or rank=NAME, lowest "
+        "first). Default: common names.",
         default=(),
         scope={VALUES, OF_QRELS, OF_RUN},
     )

@@ -71,8 +71,8 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
     without=(FILES,),
     helps={
         "columns": Options.table["columns"].about.replace(
-            "score=NAME in runs",
-            "score=NAME in runs, run=NAME for several runs in one table, order=NAME for --ties input",
+            "lowest first",
+            "lowest first, run=NAME for several runs in one table, order=NAME for --ties input",
         )
     },
 )
