@@ -17,6 +17,7 @@ from metrics.test_every_option import QRELS, RUN
 
 import gradeval
 from gradeval.errors import GradevalError, InputError, OptionError
+from gradeval.notices import Kind
 from gradeval.spark.results import bucket_function, in_buckets
 
 from .tables import check, every_metric
@@ -87,6 +88,23 @@ def test_columns_have_any_name_and_grades_are_real(spark: Any) -> None:
     for grade in ("double", "string"):
         cast = qrels.withColumn("stars", qrels.stars.cast(grade))
         check(gradeval.spark.evaluate(cast, {"run": runs}, "AP nDCGphi rankDCG", **options), expected)
+
+
+def test_ranks_and_distances(spark: Any) -> None:
+    qrels = spark.createDataFrame(rows(QRELS), QRELS_COLUMNS)
+    far = [(q, d, -score) for q, d, score in rows(RUN)]
+    expected = gradeval.evaluate(QRELS, {"run": RUN}, "AP nDCG@3")
+    for name, role in (("distance", "distance"), ("Position", "rank")):
+        runs = spark.createDataFrame(far, RUN_COLUMNS.replace("score", name))
+        given = gradeval.spark.evaluate(qrels, {"run": runs}, "AP nDCG@3", columns={role: name})
+        check(given, expected)
+    found = gradeval.spark.evaluate(qrels, {"run": runs}, "AP nDCG@3").results()
+    assert found.means.tolist() == given.results().means.tolist()
+    by_rank = [(notice.subject, notice.rule) for notice in found.notices if notice.kind is Kind.BY_RANK]
+    assert by_rank == [("run", "Position")]
+    runs = runs.withColumnRenamed("Position", "distance")
+    what = r"a distance, of which the lowest comes first\. columns=\{'distance': NAME\} reads"
+    raises(InputError, what, gradeval.spark.evaluate, qrels, {"run": runs})
 
 
 def test_ties_in_the_order_of_a_column(spark: Any) -> None:
