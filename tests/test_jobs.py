@@ -245,6 +245,7 @@ ERRORS = [
     GradevalError("one\x1b", "two"),
     InputError("a\nb", "wrong", line=3, hint="Try"),
     InputErrors([InputError("a", "wrong", line=1), InputError("a", "no")], 25, 30),
+    errors.LowestFirstError("a", "a rank", hint="Try"),
     MetricError("nDGC", hint="did you mean nDCG?"),
     errors.NoExpectedValueError("no expected value"),
     OptionError("x"),
