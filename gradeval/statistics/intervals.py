@@ -179,8 +179,9 @@ def bca_interval(
     # with few samples all may lie on one side, where the normal quantile would be infinite
     bias = ndtri(min(max((below + through) / 2 / samples, 0.5 / samples), 1 - 0.5 / samples))
     u = weights * (pairs - mean)
-    u /= np.abs(u).max()
-    acceleration = math.fsum((u**3).tolist()) / (6 * math.fsum((u**2).tolist()) ** 1.5)
+    u /= np.abs(u).max() or 1.0  # 0 where one query has nearly all of the weight
+    squares = math.fsum((u**2).tolist())
+    acceleration = math.fsum((u**3).tolist()) / (6 * squares**1.5) if squares else 0.0
     shifted = bias + ndtri(np.array([alpha / 2, 1 - alpha / 2]))
     # beyond 1 / a, where only an alpha below 1e-6 leads, the formula turns over: take the outermost quantile
     shifted /= np.maximum(1 - acceleration * shifted, np.finfo(np.float64).tiny)

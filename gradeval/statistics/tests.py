@@ -44,8 +44,8 @@ def reason_without_p(pairs: Floats) -> str:
 
 class Summary(Record):
     """A description of n paired differences. effective_n: as of Sample. mean, sd: NaN for no pair, or for fewer
-    than 2. effect_size: mean / sd; NaN where all differences are equal. wins, ties, losses: how many
-    differences are above, equal to, below 0, whatever their weights.
+    than 2. effect_size: mean / sd; NaN where all differences are equal, or one has nearly all of the weight.
+    wins, ties, losses: how many differences are above, equal to, below 0, whatever their weights.
     """
 
     n: int
@@ -63,13 +63,14 @@ def summarize(differences: Floats, weights: Floats | None = None) -> Summary:
     weights: of the queries, (Q,).
     """
     sample = Sample.of(differences, weights)
+    has_effect_size = not reason_without_p(sample.values) and sample.sd > 0
     wins, losses = int((sample.values > 0).sum()), int((sample.values < 0).sum())
     return Summary(
         n=sample.n,
         effective_n=sample.effective_n,
         mean=sample.mean,
         sd=sample.sd,
-        effect_size=math.nan if reason_without_p(sample.values) else sample.mean / sample.sd,
+        effect_size=sample.mean / sample.sd if has_effect_size else math.nan,
         wins=wins,
         ties=sample.n - wins - losses,
         losses=losses,
@@ -153,7 +154,7 @@ def t_outcome(n: float, mean: float, sd: float, alpha: float) -> Outcome:
     from scipy.special import stdtr
 
     error, df = sd / math.sqrt(n), max(n - 1, intervals.LEAST_DF)
-    p = 2 * float(stdtr(df, -abs(mean / error)))
+    p = 2 * float(stdtr(df, -abs(mean / error))) if df > intervals.LEAST_DF else 1.0
     interval = intervals.agreeing(intervals.t_interval(mean, error, df, alpha), p, alpha, mean)
     return Outcome(p, *interval, mean, f"t with {df:.1f} degrees of freedom".replace(".0 ", " "))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import numpy as np
 
@@ -67,9 +68,13 @@ class Sample(Record, eq=False):
         return math.fsum(np.square(self.weights).tolist())
 
 
+LEAST_WEIGHT: Final = 1e-18
+"""Of the largest weight: a smaller one would change no sum in which that is, and vanish where that is not."""
+
+
 def relative(weights: Floats) -> Floats:
-    """Weights (Q,) in proportion to the largest."""
-    return weights / (weights.max(initial=0.0) or 1.0)
+    """Weights (Q,) in proportion to the largest, at least LEAST_WEIGHT where they are above 0."""
+    return np.where(weights > 0, np.maximum(weights / (weights.max(initial=0.0) or 1.0), LEAST_WEIGHT), 0.0)
 
 
 def root_sum_of_squares(values: Floats) -> float:

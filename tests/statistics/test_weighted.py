@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import statistics_reference as reference
 from helpers import each, examples
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -142,15 +142,21 @@ def test_the_interval_is_what_the_test_does_not_reject(test: str, n: int) -> Non
 @examples(times=1)
 @given(
     st.lists(st.tuples(st.floats(-1, 1), st.floats(1e-150, 1e150)), min_size=2, max_size=18),
-    st.sampled_from(WITH_P),
+    st.sampled_from(WEIGHTED_TESTS),
     st.floats(0.001, 0.999),
 )
+@example([(0.0, 4e23), (1e-150, 1e-150)], "t", 0.5)
+@example([(1e-300, 1.0), (0.0, 1e-10)], "t", 0.05)
+@example([(0.0, 4e23), (1e-150, 1e-150)], "bootstrap", 0.5)
 def test_0_is_in_the_interval_exactly_where_p_is_at_least_alpha(
     drawn: list[tuple[float, float]], test: str, alpha: float
 ) -> None:
     """For any weights, also where one query has them all."""
-    tested = outcome(test, *zip(*drawn, strict=True), alpha)
-    if tested.reason:
+    d, weights = map(list, zip(*drawn, strict=True))
+    tested = outcome(test, d, weights, alpha)
+    summarize(np.array(d), np.array(weights))
+    if test == "bootstrap" or tested.reason:
+        assert math.isnan(tested.p) and not tested.low > tested.high
         return
     assert 0 < tested.p <= 1
     assert tested.low <= tested.high and (tested.low <= 0 <= tested.high) == (tested.p >= alpha)
