@@ -18,7 +18,7 @@ from gradeval.formats.columns import Columns, RankCheck, Table, columns_of, of_o
 from gradeval.formats.detect import is_number
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, object_ids
-from gradeval.formats.scan import CR, LF, DataLines, not_text
+from gradeval.formats.scan import CR, LF, DataLines, byte_order_mark, marked_lines, not_lines
 from gradeval.formats.sources import LONGEST_LINE, Block, Source
 from gradeval.notices import many
 from gradeval.options import OF_SCORES, ROLES, Options
@@ -347,12 +347,15 @@ def _blocks(source: Source, header: Header) -> Iterator[Block]:
 
 def _columns(block: Block, chosen: Chosen, header: Header) -> Columns:
     skipped = int(block.first and header.size > 0)  # the header's line
-    if (problem := not_text(block, skipped)) is not None:
+    if (problem := not_lines(block, skipped)) is not None:
         return Columns.failed(0, block, problem)
     names = (*chosen.names, chosen.rank) if chosen.rank else chosen.names
     wanted, problems = [header.names.index(name) for name in names], NOTHING
     if (rows := _split(block, header, wanted, skipped)) is None:
         rows, problems = _parsed(block, header, wanted, skipped)
+    marked = rows.line[np.isin(rows.line, skipped + marked_lines(block))]  # others are within a quoted field
+    if len(marked):
+        return Columns.failed(0, block, byte_order_mark(int(marked[0])))
     keep = np.ones(len(rows.line), bool)
     for what, ids in zip((QUERY, DOCUMENT), rows.fields, strict=False):
         if not ids.length.all():

@@ -9,7 +9,7 @@ import numpy as np
 from gradeval.arrays import Bools, Bytes, Floats, Ints, Words
 from gradeval.arrays.strings import Ids, words
 from gradeval.formats.diagnostics import LineProblems, Problem, shown
-from gradeval.formats.sources import ARROW, PARQUET, TOO_LONG, Block
+from gradeval.formats.sources import ARROW, PARQUET, TOO_LONG, UTF8_MARK, Block
 from gradeval.records import Record
 
 SPACE, TAB, LF, CR, HASH, DOT, PLUS, MINUS = b" \t\n\r#.+-"
@@ -152,11 +152,37 @@ def unreadable(block: Block, cr_separates: bool = False) -> LineProblems | None:
 
 def not_text(block: Block, before: int = 0) -> Problem | None:
     """Why a block cannot be read as lines of text, if so. before: the number of lines before it."""
+    if (problem := not_lines(block, before)) is not None:
+        return problem
+    marked = marked_lines(block)
+    return byte_order_mark(before + int(marked[0])) if len(marked) else None
+
+
+def not_lines(block: Block, before: int = 0) -> Problem | None:
+    """not_text(), but for byte order marks at the beginning of lines, which may be within a quoted field."""
     text = block.bytes[: block.size]
     if not text.all():
         line = int(np.count_nonzero(text[: int(text.argmin())] == LF))
         return binary_data(text[:MAGIC_END].tobytes() if block.first and not before else b"", before + line)
     return Problem(before, TOO_LONG, "Is this the right file?") if block.too_long else None
+
+
+def marked_lines(block: Block) -> Ints:
+    """The lines that begin with a byte order mark; of a file, that at its beginning is no longer there."""
+    text = block.bytes[: block.size]
+    if text.max(initial=0) < UTF8_MARK[0]:  # as in most text
+        return _NONE
+    marks = np.flatnonzero(text == UTF8_MARK[0])
+    for place in (1, 2):
+        marks = marks[block.bytes[marks + place] == UTF8_MARK[place]]
+    marks = marks[text[marks - 1] == LF]  # so does the block end
+    lines: Ints = np.searchsorted(np.flatnonzero(text == LF), marks)
+    return lines
+
+
+def byte_order_mark(line: int) -> Problem:
+    hint = r"Where files were joined, remove theirs with sed 's/^\xef\xbb\xbf//'"
+    return Problem(line, "a byte order mark at the beginning of a line", hint)
 
 
 def binary_data(text: bytes, line: int) -> Problem:

@@ -31,7 +31,7 @@ LONGEST_LINE = 64 << 20
 TOO_LONG = f"the line is longer than {LONGEST_LINE >> 20} MiB"
 _LF = 10
 _BEGINNING = 4096  # bytes kept of a line that is too long, to detect binary data
-_UTF8_MARK = b"\xef\xbb\xbf"
+UTF8_MARK = b"\xef\xbb\xbf"
 _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
 
 
@@ -156,15 +156,15 @@ class Source:
             while filled == size:
                 chunk = np.empty(size, np.uint8)
                 filled = _fill(readinto, chunk)
-                has_mark = first and chunk[:filled][:3].tobytes() == _UTF8_MARK
+                has_mark = first and chunk[:filled][:3].tobytes() == UTF8_MARK
                 yield chunk[3 * has_mark : filled]
                 first = False
 
     def begins_with_mark(self) -> bool:
         """Whether the text has a byte order mark. Raises InputError."""
         with self._reader() as readinto:
-            text = np.empty(len(_UTF8_MARK), np.uint8)
-            return text[: _fill(readinto, text)].tobytes() == _UTF8_MARK
+            text = np.empty(len(UTF8_MARK), np.uint8)
+            return text[: _fill(readinto, text)].tobytes() == UTF8_MARK
 
     @contextmanager
     def seekable(self) -> Iterator[Any]:
@@ -432,7 +432,7 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
         if last and filled and buffer[filled - 1] != _LF:
             buffer[filled] = _LF
             filled = end = filled + 1
-        if first and buffer[:filled][:3].tobytes() == _UTF8_MARK:
+        if first and buffer[:filled][:3].tobytes() == UTF8_MARK:
             buffer, end, filled = buffer[3:], end - 3, filled - 3
         rest = buffer[end:filled].copy()
         if end:

@@ -17,7 +17,7 @@ from gradeval.arrays.strings import Ids, mix, words
 from gradeval.formats.columns import RANKS_CHECKED, Columns, ExtraFields, Table, columns_of, odd_lines
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.scan import DOT, HASH, LF, SPACE, TAB, DataLines, eight_digits, floats, split, unreadable
-from gradeval.formats.sources import Block, Source
+from gradeval.formats.sources import UTF8_MARK, Block, Source
 from gradeval.options import Options
 
 _FIELD = re.compile(rb"[^ \t\r]+")
@@ -35,6 +35,7 @@ _ONES, _ALL = _U(0x0101010101010101), _U(0xFFFFFFFFFFFFFFFF)
 _HIGH_BITS = _U(0x80) * _ONES
 _ZEROS, _TO_HIGH = _U(ord("0")) * _ONES, _U(0x80 - 10) * _ONES  # what makes a byte above 9 have its high bit
 _1, _7, _8, _BYTE = map(_U, (1, 7, 8, 255))
+_THREE_BYTES, _MARK = _U(2**24 - 1), _U(int.from_bytes(UTF8_MARK, "little"))
 _LAST: Words = ~np.array([(1 << 8 * (8 - n)) - 1 for n in range(9)], _U)  # masks of the last n bytes of a word
 _LONGEST = 31  # words of an id; their bytes still fit in 8 bits
 
@@ -125,7 +126,8 @@ def usual_run_columns(block: Block) -> tuple[Columns, Ids] | None:
         return None
     row, query_length = turns
     queries = Ids(text, starts[row], query_length)
-    if not query_length.all() or (text[queries.start] == HASH).any():
+    begin = view[queries.start]
+    if not query_length.all() or (begin & _BYTE == HASH).any() or (begin & _THREE_BYTES == _MARK).any():
         return None
     document = starts + np.repeat(query_length + (second + 2), np.diff(np.append(row, len(ends))))
     if document.max() >= len(view) or (text[document - 1] != gap).any():

@@ -21,6 +21,7 @@ from gradeval.errors import GradevalError
 from gradeval.formats.columns import Columns
 from gradeval.formats.csv import BEIR_COLUMNS
 from gradeval.formats.diagnostics import LineProblems, Problem, shown
+from gradeval.formats.sources import UTF8_MARK
 
 
 class Content(NamedTuple):
@@ -125,10 +126,11 @@ def _quoted(ids: list[bytes]) -> list[bytes]:
 
 def _csv(delimiter: str, header: tuple[str, ...] | None = None, has_quotes: bool = True) -> _Write:
     characters = f'{delimiter}"\r\n'.encode()
-    special, join = _is_one_of(characters), delimiter.encode().join
+    special, join = _is_one_of(characters + UTF8_MARK), delimiter.encode().join
 
     def quoted(field: bytes) -> bytes:
-        is_plain = field.translate(None, characters) == field
+        # a byte order mark at the beginning of a line is an error
+        is_plain = field.translate(None, characters) == field and not field.startswith(UTF8_MARK)
         return field if is_plain else b'"%b"' % field.replace(b'"', b'""')
 
     def write(batches: Iterator[Columns], sink: Any, content: Content) -> None:
@@ -237,24 +239,26 @@ def _refused_by_msmarco(batch: Columns, content: Content) -> LineProblems:
     return LineProblems.joined([_NO_SPACES(batch, content), of_grades])
 
 
-_BOM = b"\xef\xbb\xbf"
 _UTF8 = _refusing(
     "bytes that are not UTF-8",
     bytes(range(128, 256)),
     lambda text: text.decode("utf-8", "ignore").encode() != text,
 )
 _TABS = re.compile(rb"[\t\r\n]").search
-_NO_TABS = _refusing("tabs or line ends", b"\t\r\n" + _BOM, _TABS, re.compile(_BOM).match)
+_NO_TABS = _refusing("tabs or line ends", b"\t\r\n" + UTF8_MARK, _TABS, re.compile(UTF8_MARK).match)
 _SPACES = re.compile(rb"[ \t\r\n]").search
 _NO_SPACES = _refusing(
     "spaces, tabs or line ends, nor # at its beginning,",
-    b" \t\r\n#" + _BOM,
+    b" \t\r\n#" + UTF8_MARK,
     _SPACES,
-    re.compile(b"#|" + _BOM).match,
+    re.compile(b"#|" + UTF8_MARK).match,
 )
 _OF_LETOR = _refusing("spaces, tabs, line ends or #", b" \t\r\n#", _SPACES, re.compile(b"#").search)
 _OF_BEIR = _refusing(
-    "tabs or line ends, nor quotes at its beginning,", b'\t\r\n"', re.compile(rb'[\t\r\n]|\A"').search
+    "tabs or line ends, nor quotes at its beginning,",
+    b'\t\r\n"' + UTF8_MARK,
+    re.compile(rb'[\t\r\n]|\A"').search,
+    re.compile(UTF8_MARK).match,
 )
 _PARQUET = _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema))
 _IPC = _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema))

@@ -278,3 +278,63 @@ def test_validate(folders: None) -> None:
     again = gradeval("validate", "twice/q", "twice/r.run", "-f", "json", "--duplicates", "best")
     report = json.loads(again.out)["files"][1]
     assert (again.code, report["run"]["collapsed"], report["run"]["documents"]) == (0, 3, 9)
+
+
+MARK = "\ufeff"
+MARKED = {  # calls that read the file f, whose third line begins with a mark
+    "trec qrels": ("f r", "q1 0 a 1\nq1 0 b 0\n{}q2 0 f 1\n"),
+    "trec run": ("q f", "q1 Q0 a 1 9 t\nq1 Q0 b 2 8 t\n{}q2 Q0 a 1 5 t\nq2 Q0 f 1 4 t\n"),
+    "trec run, general scanner": ("q f", "q1 Q0 a 1 9 t\nq1 Q0  b 2 8 t\n{}q2 Q0 a 1 5 t\n"),
+    "letor": ("f --feature 1", "1 qid:1 1:3\n0 qid:1 1:2\n{}1 qid:2 1:2\n"),
+    "scores": ("l f", "1\n2\n{}3\n4\n"),
+    "ranklib": ("l f", "1\t0\t.5\n1\t1\t2\n{}2\t0\t3\n2\t1\t4\n"),
+    "msmarco": ("q f", "q1\ta\t1\nq1\tb\t2\n{}q2\ta\t1\n"),
+    "beir": ("f r", "query-id\tcorpus-id\tscore\nq1\ta\t1\n{}q2\tf\t1\n"),
+    "csv": ("q f", "query,document,score\nq1,a,3\n{}q2,f,2\n"),
+    "csv, quoted": ("q f", 'query,document,score\n"q1","a",3\n{}"q2","f",2\n'),
+    "tsv": ("q f", "query\tdocument\tscore\nq1\ta\t3\n{}q2\tf\t2\n"),
+    "jsonl": ("q f", '{{"qid": "q1", "doc": "a", "score": 1}}\n\n{}{{"qid": "q2", "doc": "a", "score": 1}}\n'),
+    "query ids": ("q r --query-ids ./f", "q1\n\n{}q2\n"),
+    "weights": ("q r --query-weights f", "q1\t1\nq3\t1\n{}q2\t1\n"),
+    "groups": ("compare q r r --by f", "q1\tx\n\n{}q2\tx\n"),
+    "group sizes": ("v --feature 1 --groups f", "1\n1\n{}2\n"),
+    "runs": ("q --runs-from f", "r\n# more\n{}r\n"),
+    "titles": ("explain q r --query q1 --text f", "a\tone\nb\ttwo\n{}c\tthree\n"),
+    "z-scores": ("trec_eval -m map -Z f q r", "q1 map 1 1\nq1 P_5 1 1\n{}q2 map 1 1\n"),
+    "trec_eval": ("trec_eval -m map q f", "q1 Q0 a 1 9 t\nq1 Q0 b 2 8 t\n{}q2 Q0 a 1 5 t\n"),
+    "manifest": ("batch f", "metrics = 'AP'\n\n{}systems = ['r']\n"),
+}
+
+
+@each("kind", MARKED)
+def test_a_byte_order_mark_inside_a_file(kind: str) -> None:
+    """As where files were joined: it would be the beginning of another id."""
+    call, text = MARKED[kind]
+    Path("v").write_text("1 1:1\n0 1:2\n1 1:3\n0 1:1\n")
+    Path("f").write_text(text.format(""))
+    done = gradeval(*call.split())
+    assert done.code == 0 or kind == "manifest", done.err
+    Path("f").write_text(text.format(MARK))
+    hint = r"Where files were joined, remove theirs with sed 's/^\xef\xbb\xbf//'"
+    assert (
+        fails(*call.split()).removeprefix("./") == f"f:3: a byte order mark at the beginning of a line. {hint}"
+    )
+
+
+@each("text", ['{{"q1": {{\n"a": 1}},\n{}"q2": {{"a": 1}}}}', '{{"q1": ["a"],\n\n{}"q2": ["a"]}}'])
+def test_a_byte_order_mark_inside_json(text: str) -> None:
+    """It is no JSON."""
+    Path("f").write_text(text.format(MARK))
+    assert fails("q", "f").startswith("f:3: not valid JSON")
+
+
+def test_a_byte_order_mark_inside_a_field() -> None:
+    """There it is one of its characters."""
+    Path("titles").write_text(f"a\tone{MARK}\nb\t{MARK}two\n")
+    assert gradeval("explain", "q", "r", "--query", "q1", "--text", "titles").code == 0
+    Path("f.csv").write_text(
+        f'title,query,document,score\n"x\n{MARK}y",q{MARK},{MARK}a,3\n"{MARK}",q{MARK},b,2\n'
+    )
+    Path("q").write_text(f"q{MARK} 0 {MARK}a 1\n")
+    found = values("q", "f.csv", "-m", "AP num_ret", run="f")
+    assert found == {("all", "AP"): 1.0, ("all", "num_ret"): 2}

@@ -109,7 +109,7 @@ def ids(exclude="\0\r"):
 
 
 documents = st.dictionaries(ids(), st.floats(-1e9, 1e9), min_size=1, max_size=4)
-tables = st.dictionaries(ids(), documents, min_size=1, max_size=4).map(
+tables = st.dictionaries(ids().filter(lambda text: text[0] != "\ufeff"), documents, min_size=1, max_size=4).map(
     lambda table: [(query, document, score) for query, of in table.items() for document, score in of.items()]
 )
 

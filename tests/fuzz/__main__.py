@@ -25,6 +25,7 @@ ATTACKS = {
     "arrow": "Arrow buffers damaged",
     "lists": "JSON lists against JSON Lines of the same rows",
     "borders": "blocks of any size",
+    "marks": "byte order marks inside files",
     "growing": "files that grow behind a read",
     "keys": "colliding keys of ids",
     "arguments": "any words on the command line",

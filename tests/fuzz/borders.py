@@ -15,7 +15,7 @@ from . import damage, data, slow
 from .call import blocks_of, check_values, gradeval, require
 
 UNIT = "readings"
-LAST = r"binary|CR inside|UTF-|longer than"  # errors that speak for all others of their block
+LAST = r"binary|CR inside|UTF-|byte order|longer than"  # errors that speak for all others of their block
 
 DETECTED = 1 << 16  # the format is detected from blocks of this size
 

@@ -48,7 +48,10 @@ class Run(NamedTuple):
 def _plain(text: bytes) -> bytes:
     if b"\0" in text:
         raise Refused("a NUL byte")
-    return text.removeprefix(b"\xef\xbb\xbf")
+    text = text.removeprefix(b"\xef\xbb\xbf")
+    if re.search(rb"(?m)^\xef\xbb\xbf", text):
+        raise Refused("a byte order mark at the beginning of a line")
+    return text
 
 
 def read_qrels(text: bytes) -> Grades:

@@ -23,7 +23,8 @@ from .attack import attack_of, attempt, kind_of, rng_of
 SEED = 6
 CASES = {
     "numbers": 3, "template": 12, "options": 30, "damage": 25, "saved": 35, "arrow": 40,
-    "lists": 30, "borders": 3, "growing": 20, "keys": 20, "arguments": 25, "outputs": 25, "streams": 1,
+    "lists": 30, "borders": 3, "marks": 20, "growing": 20, "keys": 20, "arguments": 25, "outputs": 25,
+    "streams": 1,
     "racing": 2, "resources": 1, "fork": 2,
 }  # fmt: skip
 
@@ -67,6 +68,7 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     "arrow": [(memory, "missing_rows", fails), (arrow, "printable", fails)],
     "lists": [(json, "_objects_of", lambda documents, chosen: documents[:1])],
     "borders": [(sources, "_cut", loses_a_byte)],
+    "marks": [(trec, "_MARK", np.uint64(0)), (scan, "marked_lines", lambda block: np.empty(0, np.int64))],
     "growing": [(sources.Source, "sha256", hash_of_now)],
     "keys": [(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))],
     "arguments": [(cli, "echo_error", lambda line: None)],

@@ -164,9 +164,11 @@ LETOR = "1 qid:1 1:0.5 2:.5 # docid = a\n0 qid:1 1:0.2 # docid = b\n2 qid:2 1:1 
 SCORES, RANKLIB = "0.25\n0.75\n0.5\n", "2\t0\t0.5\n1\t0\t0.25\n1\t1\t0.75\n"
 OF_MODEL = "1 Q0 a 2 0.25 model\n1 Q0 b 1 0.75 model\n2 Q0 c 1 0.5 model\n"
 IDENTICAL = "1 Q0 1 1 2 t\n1 Q0 b 2 1 t\n2 Q0 2 1 1 t\n"
+AS_QRELS, AS_RUN = {"role": "qrels"}, {"role": "run"}
 IGNORED = {"ignore_identical_ids": True}
 SAME = "1 0 a 1\n2 0 b 1\n1 0 a 1\n1 0 c 0.5\n"
 DONE = [  # the input, what is written, in which format, and the options
+    ('{"\ufeff1": {"\ufeffa": 1.5}}', 'query_id,doc_id,score\n"\ufeff1","\ufeffa",1.5\n', "csv", AS_RUN),
     (RUN, "q1 Q0 a 3 2.5 t\nq1 Q0 b 2 1000 t\nq1 Q0 c 1 1000 t\nq2 Q0 a 1 0.5 t\n", "trec", {}),
     (RUN, "q1 Q0 c 1 1000 n\nq1 Q0 b 2 1000 n\nq1 Q0 a 3 2.5 n\nq2 Q0 a 1 0.5 n\n", "trec",
      {"sort": True, "tag": "n"}),
@@ -189,6 +191,7 @@ NEED = "scores, one per line, need the LETOR file whose lines they are of. Give 
 WRONG = [  # the input, the error, the format, and the options
     ("1 Q0 a 1 x t\n1 Q0 b 1 1 t\n1 Q0 b 1 1 t\n", "s:1: the score 'x' is not a number", "csv", {}),
     ("1 Q0 a 1 1 t\n2 Q0 b 1 1 t\n1 Q0 a 1 1 t\n", "s:3: duplicate document 'a'", "csv", {}),
+    ('{"\xef\xbb\xbf1": {"a": 1}}', "s:1: the query id '\\ufeff1' cannot be written", "beir", AS_QRELS),
     ("1 0 a 1\n1 0 b 1.5\n", "s:2: the grade 1.5 cannot be written: MS MARCO's are integers", "msmarco", {}),
     ("qid,docid,grade\n1,a b,1\n", "s:2: the document id 'a b' cannot be written: no spaces", "trec", {}),
     ("qid,docid,grade\n#1,a,1\n", "s:2: the query id '#1' cannot be written", "trec", {}),
