@@ -407,8 +407,7 @@ def evaluate_batch(
         for (of_cell, pair), p in zip(pairs, p_values, strict=True):
             [spec] = parse(pair.metric)
             gain = comparison.ComparedMetric.of(spec).sign * pair.difference if p < manifest.test.alpha else 0
-            verdict: comparison.Verdict = "better" if gain > 0 else "worse" if gain < 0 else ""
-            of_cell[pair.metric] = replace(pair, p_corrected=p, verdict=verdict)
+            of_cell[pair.metric] = replace(pair, p_corrected=p, verdict=comparison.verdict_of(gain))
         done = {key: replace(cells[key], comparisons=of_cell) for key, of_cell in compared.items()}
         parts = manifest.systems, manifest.collections, done, baseline, pool
         return Batch(manifest.file.path, *parts, order=manifest.specs, alpha=manifest.test.alpha)

@@ -97,7 +97,8 @@ class QueryValues:
         array = np.array(values, np.float64).reshape(len(values), len(specs), len(results.queries))
         names, paths = (tuple(getattr(run, name) for run in results.runs) for name in ("name", "path"))
         metrics, covered = tuple(map(ComparedMetric.of, specs)), coverage_of_runs(results)
-        return cls(tuple(results.queries), names, paths, metrics, array, covered, results.weights)
+        of_queries = {"values": array, "weights": results.weights}
+        return cls(tuple(results.queries), names, paths, metrics, coverage=covered, **of_queries)
 
     @property
     def means(self) -> Floats:
@@ -500,50 +501,80 @@ def compare_values(
     sections: tuple[Section, ...] = (),
 ) -> Comparison:
     """notices: what is known of the values. sections: the comparisons made elsewhere. Raises GradevalError."""
-    if options.sort is not None:  # undefined means are last, and the baseline is the run that it was
-        m = values.metric(options.sort.removeprefix("-"))
-        sign = values.metrics[m].sign * (-1 if options.sort.startswith("-") else 1)
-        order = np.argsort(-sign * values.means[:, m], kind="stable").tolist()
-        if not options.all_pairs:
-            options = options.replace(baseline=order.index(values.run(options.baseline)))
-        if judged is not None:
-            judged = replace(judged, means=judged.means[order])
-        values = values.ordered(order)
+    if options.sort is not None:
+        values, options, judged = _sorted(values, options, judged)
     pairs = pairs_of(values, options)
     parts, of_groups = _parts(values, options.by)
     changes: list[dict[str, Any]] = []
-    for group, part in () if sections else parts.items():
-        ordered = part.in_order_of_ids()
-        counted = int((~np.isnan(part.values)).any(axis=(0, 1)).sum())
-        by_metric = ordered.values.swapaxes(0, 1) if options.anova else ()
-        anova = (_anova(of_metric, values.shortfalls(options.min_coverage)) for of_metric in by_metric)
-        compared = tuple(_compared(ordered, pairs, options))
-        sections = (*sections, Section(group, counted, part.means, compared, tuple(anova)))
-        changes += ({**change, "group": group} for change in _changes(ordered, pairs, options))
-    notices = [*notices]
-    sizes = {section.group: min(pair.n for pair in section.comparisons) for section in sections}
-    if sizes[None] < ENOUGH_QUERIES:
-        notices.append(Notice(Kind.FEW_QUERIES, "", sizes[None]))
-    if small := [group for group, n in sizes.items() if group is not None and n < ENOUGH_QUERIES]:
-        notices.append(Notice(Kind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES)))
-    all_pairs = [pair for section in sections for pair in section.comparisons]
-    rules = dict.fromkeys(
-        filter(None, values.shortfalls(options.min_coverage)),
-        f"a run has fewer queries than --min-coverage {options.min_coverage:g} %",
-    )
-    without = Counter(
-        rules.get(pair.reason, pair.reason)
-        for pair in all_pairs
-        if math.isnan(pair.p) and math.isnan(pair.p_corrected)
-    )
-    del without[tests.NO_P]
-    notices += (Notice(Kind.NO_P, "", count, rule=reason) for reason, count in without.items())
-    notices += of_groups
+    if not sections:
+        by_id = {group: part.in_order_of_ids() for group, part in parts.items()}
+        sections = tuple(_section(group, by_id[group], parts[group].means, pairs, options) for group in parts)
+        for group, part in by_id.items():
+            changes += ({**change, "group": group} for change in _changes(part, pairs, options))
+    all_notices = [*notices, *_of_few_queries(sections), *_without_p(values, sections, options), *of_groups]
     if judged is not None:
-        notices += judged.notices(values.runs)
+        all_notices += judged.notices(values.runs)
         if not judged.differs or judged.name in [column.name for column in values.metrics]:
             judged = None
-    return Comparison(values, pairs, options, sections, tuple(changes), judged, tuple(notices), inputs or {})
+    return Comparison(
+        values=values,
+        pairs=pairs,
+        options=options,
+        sections=sections,
+        changes=tuple(changes),
+        judged=judged,
+        notices=tuple(all_notices),
+        inputs=inputs or {},
+    )
+
+
+def _sorted(
+    values: QueryValues, options: CompareOptions, judged: Judged | None
+) -> tuple[QueryValues, CompareOptions, Judged | None]:
+    """With the runs by the mean of a metric, undefined ones last; the baseline is the run that it was."""
+    sort = options.sort or ""
+    m = values.metric(sort.removeprefix("-"))
+    sign = values.metrics[m].sign * (-1 if sort.startswith("-") else 1)
+    order = np.argsort(-sign * values.means[:, m], kind="stable").tolist()
+    if not options.all_pairs:
+        options = options.replace(baseline=order.index(values.run(options.baseline)))
+    if judged is not None:
+        judged = replace(judged, means=judged.means[order])
+    return values.ordered(order), options, judged
+
+
+def _section(
+    group: str | None, values: QueryValues, means: Floats, pairs: Pairs, options: CompareOptions
+) -> Section:
+    """The comparisons for the queries of a group, None: for all. values: with the queries in order of their
+    ids. means: of the runs, added up in the order of the qrels.
+    """
+    counted = int((~np.isnan(values.values)).any(axis=(0, 1)).sum())
+    by_metric = values.values.swapaxes(0, 1) if options.anova else ()
+    anova = (_anova(of_metric, values.shortfalls(options.min_coverage)) for of_metric in by_metric)
+    return Section(group, counted, means, tuple(_compared(values, pairs, options)), tuple(anova))
+
+
+def _of_few_queries(sections: Sequence[Section]) -> Iterator[Notice]:
+    """The notices of sections with few pairs of values."""
+    sizes = {section.group: min(pair.n for pair in section.comparisons) for section in sections}
+    if sizes[None] < ENOUGH_QUERIES:
+        yield Notice(Kind.FEW_QUERIES, "", sizes[None])
+    if small := [group for group, n in sizes.items() if group is not None and n < ENOUGH_QUERIES]:
+        yield Notice(Kind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES))
+
+
+def _without_p(values: QueryValues, sections: Sequence[Section], options: CompareOptions) -> Iterator[Notice]:
+    """The notices of comparisons that have no p, though the test has one."""
+    shortfalls = set(values.shortfalls(options.min_coverage))
+    reasons: Counter[str] = Counter()
+    for pair in chain.from_iterable(section.comparisons for section in sections):
+        if math.isnan(pair.p) and math.isnan(pair.p_corrected):
+            few = f"a run has fewer queries than --min-coverage {options.min_coverage:g} %"
+            reasons[few if pair.reason in shortfalls else pair.reason] += 1
+    del reasons[tests.NO_P]
+    for reason, count in reasons.items():
+        yield Notice(Kind.NO_P, "", count, rule=reason)
 
 
 def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
@@ -644,6 +675,13 @@ def _anova(values: Floats, shortfalls: Sequence[str]) -> multiple.TwoWayAnova:
     return anova.replace(means=means, effect_sizes=effect_sizes)
 
 
+def verdict_of(gain: float) -> Verdict:
+    """gain: the difference where it is significant, else 0; above 0 where that is better."""
+    if gain > 0:
+        return "better"
+    return "worse" if gain < 0 else ""
+
+
 def pair_comparison(tested: Tested, p_corrected: float, options: CompareOptions) -> PairComparison:
     run, baseline, metric, (baseline_mean, mean), summary, outcome = tested
     # significant where the corrected p is below alpha; of the bootstrap, where the interval leaves out 0
@@ -671,7 +709,7 @@ def pair_comparison(tested: Tested, p_corrected: float, options: CompareOptions)
         won=won,
         tied=summary.ties,
         lost=lost,
-        verdict="better" if gain > 0 else "worse" if gain < 0 else "",
+        verdict=verdict_of(gain),
         power=power,
         **vars(outcome),
     )

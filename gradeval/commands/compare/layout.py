@@ -296,52 +296,81 @@ def _weighted(weights: Floats) -> str:
 
 
 def legend(comparison: Comparison, with_letters: bool) -> list[str]:
-    chosen, pairs = comparison.options, comparison.comparisons
-    is_tukey, is_maxt = chosen.test == TUKEY, chosen.used_correction == MAXT
-    sizes = sorted({pair.n for pair in pairs})
-    n = f"n = {sizes[0]}" + (f" to {sizes[-1]}" if len(sizes) > 1 else "")
-    by, rule = f"{compare.TITLES[chosen.test]}, two-sided", "uncorrected"
-    if chosen.test == "bootstrap":
-        by = f"{compare.TITLES[chosen.test]} excludes 0"
-    elif is_tukey:
-        by, rule = compare.TITLES[chosen.test], "for all pairs of runs, metric by metric"
-    elif chosen.used_correction != "none":
-        family = comparison.settings()["family"]
-        of = f"{family:,} comparison{'s' * (family != 1)}"
-        of += ", and within each group" if len(comparison.sections) > 1 else ""
-        rule = f"{_CORRECTIONS[chosen.used_correction]} correction for {of}" if family else "no p-value"
-    what = f"{BETTER} {WORSE}: significantly better, worse than {visible(pairs[0].baseline)}"
-    if with_letters or chosen.all_pairs:
-        what = "Letters: significantly better than these runs"
-    sentences = [f"{what} ({by}; {rule}; alpha = {chosen.alpha:g}; {n})."]
-    drawn = sorted({pair.method for pair in pairs if pair.method})
-    if is_maxt and chosen.test == "t":
-        flips = "all" if sizes[-1] <= FEW_PAIRS else f"{chosen.samples:,} random"
-        drawn = [f"{flips} sign flips, for the correction"]
-    if chosen.test in RANDOM_TESTS or is_maxt:
-        seed = "" if all(method.startswith("all") for method in drawn) else f"; seed {chosen.seed}"
-        sentences.append(f"Samples: {', '.join(drawn) or 'none'}{seed}.")
-    counts = (~np.isnan(comparison.values.values)).sum(axis=2)
-    if counts.min() < counts.max():
-        sentences.append(
-            f"Means: of each run over its own {counts.min():,} to {counts.max():,} queries with a value; "
-            "differences and n: over those where both runs have one."
-        )
-    of = compare.ESTIMANDS[chosen.test]
-    of = of if of == compare.MEAN_DIFFERENCE else f"estimate: the {of}"
-    kind, uncorrected = ("Simultaneous intervals", "") if is_tukey else ("Intervals", ", uncorrected")
+    """The sentences below the tables."""
+    chosen, values = comparison.options, comparison.values
+    sentences = [_significant(comparison, with_letters), *_drawn(comparison), *_own_queries(values.values)]
+    estimand = compare.ESTIMANDS[chosen.test]
+    estimand = estimand if estimand == compare.MEAN_DIFFERENCE else f"estimate: the {estimand}"
+    kind, uncorrected = "Intervals", ", uncorrected"
+    if chosen.test == TUKEY:
+        kind, uncorrected = "Simultaneous intervals", ""
     sentences.append(
-        f"{kind}: {chosen.confidence:g} % confidence, of the {of}{uncorrected}. "
+        f"{kind}: {chosen.confidence:g} % confidence, of the {estimand}{uncorrected}. "
         "Effect size: mean difference / standard deviation of the differences."
     )
-    if comparison.values.weights is not None:
-        sentences.append(_weighted(comparison.values.weights))
-    shortfalls = filter(None, comparison.values.shortfalls(chosen.min_coverage))
+    if values.weights is not None:
+        sentences.append(_weighted(values.weights))
+    shortfalls = filter(None, values.shortfalls(chosen.min_coverage))
     sentences += map(visible, not_tested(shortfalls, ", nor in the analysis of variance" * chosen.anova))
     if chosen.power:
-        alike = "" if comparison.values.weights is None else ", with weights as unequal as these"
+        alike = "" if values.weights is None else ", with weights as unequal as these"
         sentences.append(
             "Smallest: the difference that the t-test would show with 80 % power on these queries. "
             f"Needed: the queries for 80 % power at the observed difference{alike}."
         )
     return sentences
+
+
+def _significant(comparison: Comparison, with_letters: bool) -> str:
+    """What marks and letters mean."""
+    chosen, pairs = comparison.options, comparison.comparisons
+    sizes = sorted({pair.n for pair in pairs})
+    n = f"n = {sizes[0]}" + (f" to {sizes[-1]}" if len(sizes) > 1 else "")
+    by = f"{compare.TITLES[chosen.test]}, two-sided"
+    if chosen.test == "bootstrap":
+        by = f"{compare.TITLES[chosen.test]} excludes 0"
+    elif chosen.test == TUKEY:
+        by = compare.TITLES[chosen.test]
+    meaning = f"{BETTER} {WORSE}: significantly better, worse than {visible(pairs[0].baseline)}"
+    if with_letters or chosen.all_pairs:
+        meaning = "Letters: significantly better than these runs"
+    return f"{meaning} ({by}; {_corrected(comparison)}; alpha = {chosen.alpha:g}; {n})."
+
+
+def _corrected(comparison: Comparison) -> str:
+    """For how many comparisons p is corrected."""
+    chosen = comparison.options
+    if chosen.test == TUKEY:
+        return "for all pairs of runs, metric by metric"
+    if chosen.used_correction == "none":
+        return "uncorrected"
+    family = comparison.settings()["family"]
+    if not family:
+        return "no p-value"
+    count = f"{family:,} comparison{'s' * (family != 1)}"
+    within = ", and within each group" if len(comparison.sections) > 1 else ""
+    return f"{_CORRECTIONS[chosen.used_correction]} correction for {count}{within}"
+
+
+def _drawn(comparison: Comparison) -> Iterator[str]:
+    """What was drawn at random, or tried instead."""
+    chosen, pairs = comparison.options, comparison.comparisons
+    is_maxt = chosen.used_correction == MAXT
+    if chosen.test not in RANDOM_TESTS and not is_maxt:
+        return
+    drawn = sorted({pair.method for pair in pairs if pair.method})
+    if is_maxt and chosen.test == "t":
+        few = max(pair.n for pair in pairs) <= FEW_PAIRS
+        drawn = [f"{'all' if few else f'{chosen.samples:,} random'} sign flips, for the correction"]
+    seed = "" if all(method.startswith("all") for method in drawn) else f"; seed {chosen.seed}"
+    yield f"Samples: {', '.join(drawn) or 'none'}{seed}."
+
+
+def _own_queries(values: Floats) -> Iterator[str]:
+    """That runs have values for different queries. values: (R, M, Q)."""
+    counts = (~np.isnan(values)).sum(axis=2)
+    if counts.min() < counts.max():
+        yield (
+            f"Means: of each run over its own {counts.min():,} to {counts.max():,} queries with a value; "
+            "differences and n: over those where both runs have one."
+        )

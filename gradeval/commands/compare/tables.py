@@ -96,20 +96,29 @@ def compare_tables(
     queries only. columns: {'query': NAME}, the column of query ids; by default it has a usual name.
     query_weights: as evaluate() takes them. options: as compare() has them. Raises GradevalError.
     """
-    files = separate_runs(tables)
+    evaluation = Options(queries=queries, query_ids=query_ids, columns=columns, query_weights=query_weights)
+    compared_as, roles = CompareOptions(**options), dict(evaluation.columns)
+    if unused := [role for role in roles if role != "query"]:
+        raise OptionError(f"columns {unused[0]}: tables of values have query=NAME only")
+    if evaluation.query_weights is not None:
+        compared_as.check_weights()
+    read = _read_tables(separate_runs(tables), roles.get("query"))
+    compared, notices = _columns(read, _names(metrics), _names(lower_is_better))
+    counted = _counted_queries(read, evaluation.query_ids)
+    values, missing = _values(read, compared, counted, complete=evaluation.queries == "judged")
+    values, weighted = _weighted(values, evaluation)
+    return warned(compare_values(values, compared_as, [*notices, *missing, *weighted]))
+
+
+def _read_tables(files: Sequence[tuple[str | None, Any]], column: str | None) -> list[ValueTable]:
+    """The tables of (label, file) pairs, with different names. column: of query ids. Raises GradevalError."""
     for _, table in files:
         if not is_path(table):
             raise OptionError(f"a table of values must be a file, not a {type(table).__name__}")
-    evaluation = Options(queries=queries, query_ids=query_ids, columns=columns, query_weights=query_weights)
-    path = evaluation.query_weights if isinstance(evaluation.query_weights, str) else ""
-    evaluation = with_weights(evaluation)
-    how, roles = CompareOptions(**options), dict(evaluation.columns)
-    if others := [role for role in roles if role != "query"]:
-        raise OptionError(f"columns {others[0]}: tables of values have query=NAME only")
     check_labels(files)
     read, planned = list[ValueTable](), list[tuple[str | None, str, str]]()
     for label, file in files:
-        of_file = read_values(source := Source(source_of(file).path), roles.get("query"))
+        of_file = read_values(source := Source(source_of(file).path), column)
         for table in of_file:
             name = table.name or _SUFFIX.sub("", short_name(source.name))
             of_run = f":{name}" if len(of_file) > 1 else ""  # a label then begins the names of all
@@ -117,25 +126,38 @@ def compare_tables(
         read += of_file
     for table, name in zip(read, run_names(planned), strict=True):
         table.name = name
-    names, lower = ([of] if isinstance(of, str) else list(of or ()) for of in (metrics, lower_is_better))
-    compared, notices = _columns(read, names, lower)
-    for table in reversed(read[1:]):
-        others = list(dict.fromkeys(query for other in read if other is not table for query in other.queries))
-        if table.queries.keys().isdisjoint(others):
-            raise no_common_query(table.path, "the other tables", list(table.queries), others)
-    ids, every = evaluation.query_ids, dict.fromkeys(query for table in read for query in table.queries)
-    ids = ids.choose(every, "the tables") if isinstance(ids, LaterIds) else ids
+    return read
+
+
+def _names(names: str | Iterable[str] | None) -> list[str]:
+    return [names] if isinstance(names, str) else list(names or ())
+
+
+def _counted_queries(tables: Sequence[ValueTable], query_ids: Any) -> list[str]:
+    """The queries that count, of those in any table. Raises GradevalError."""
+    for table in reversed(tables[1:]):
+        in_others = list(
+            dict.fromkeys(query for other in tables if other is not table for query in other.queries)
+        )
+        if table.queries.keys().isdisjoint(in_others):
+            raise no_common_query(table.path, "the other tables", list(table.queries), in_others)
+    every = dict.fromkeys(query for table in tables for query in table.queries)
+    ids = query_ids.choose(every, "the tables") if isinstance(query_ids, LaterIds) else query_ids
     if unknown := [query for query in ids or () if query not in every]:
         raise UnknownQueryError(unknown, "the tables")
     chosen = every if ids is None else set(ids)
-    counted = [query for query in every if query in chosen]
-    values, missing = _values(read, compared, counted, complete=evaluation.queries == "judged")
-    weights = weights_of(counted, np.ones(len(counted), np.bool_), evaluation, path)
-    if weights is not None:
-        how.check_weights()
-        notices.append(Notice(Kind.WEIGHTED, "", len(counted), rule=path))
-    values = replace(values, weights=weights).weighing()
-    return warned(compare_values(values, how, [*notices, *missing]))
+    return [query for query in every if query in chosen]
+
+
+def _weighted(values: QueryValues, evaluation: Options) -> tuple[QueryValues, list[Notice]]:
+    """The values with the weights of queries, if there are any, and their notice. Raises GradevalError."""
+    if evaluation.query_weights is None:
+        return values, []
+    path = evaluation.query_weights if isinstance(evaluation.query_weights, str) else ""
+    every = np.ones(len(values.queries), np.bool_)
+    weights = weights_of(values.queries, every, with_weights(evaluation), path)
+    notice = Notice(Kind.WEIGHTED, "", len(values.queries), rule=path)
+    return replace(values, weights=weights).weighing(), [notice]
 
 
 def _columns(
