@@ -97,8 +97,9 @@ class QueryValues:
         array = np.array(values, np.float64).reshape(len(values), len(specs), len(results.queries))
         names, paths = (tuple(getattr(run, name) for run in results.runs) for name in ("name", "path"))
         metrics, covered = tuple(map(ComparedMetric.of, specs)), coverage_of_runs(results)
-        of_queries = {"values": array, "weights": results.weights}
-        return cls(tuple(results.queries), names, paths, metrics, coverage=covered, **of_queries)
+        return cls(
+            tuple(results.queries), names, paths, metrics, array, coverage=covered, weights=results.weights
+        )
 
     @property
     def means(self) -> Floats:
