@@ -39,6 +39,12 @@ class Segments:
         return self.offsets[1:] - self.offsets[:-1]
 
     @cached_property
+    def width(self) -> int:
+        """How many rows each query has, 0 where they differ."""
+        lengths = self.lengths
+        return int(lengths[0]) if self.count and (lengths == lengths[0]).all() else 0
+
+    @cached_property
     def query(self) -> Ints:
         """The query of each row, (N,)."""
         return np.repeat(np.arange(self.count), self.lengths)
@@ -48,6 +54,10 @@ class Segments:
         """The 0-based position of each row within its query, (N,)."""
         return np.arange(len(self.query)) - self.offsets[:-1][self.query]
 
+    def first(self, count: int) -> Ints:
+        """The first rows of each query, up to so many."""
+        return ranges(self.offsets[:-1], np.minimum(self.lengths, count))
+
     def sum(self, values: Column, rows: Ints | None = None) -> Floats:
         """(N,) -> (Q,), 0 for a query without rows. rows: the rows of these values, if not all."""
         query = self.query if rows is None else self.query[rows]
@@ -55,6 +65,9 @@ class Segments:
 
     def number(self, rows: Bools) -> Ints:
         """How many of the rows are true, (N,) -> (Q,)."""
+        if self.width:
+            number: Ints = np.count_nonzero(rows.reshape(self.count, self.width), axis=1)
+            return number
         # by index: numpy takes elements by a mask several times slower
         return np.bincount(self.query[np.flatnonzero(rows)], minlength=self.count)
 
@@ -104,12 +117,9 @@ class Segments:
         """The product of the query's values up to and with this row, (N,) -> (N,)."""
         return self._running(np.cumprod, values)
 
-    def _running(self, accumulate: Callable[..., object], values: Floats) -> Floats:
-        result: Floats = values.astype(np.float64)
-        for rows, inside, block in self._matrices(result, 0.0):
-            accumulate(block, axis=1, out=block)
-            result[rows[inside]] = block[inside]
-        return result
+    def _running(self, accumulate: Callable[..., Floats], values: Floats) -> Floats:
+        floats = values.astype(np.float64)
+        return self._along(lambda block: accumulate(block, axis=1), floats, 0.0, floats)
 
     def take(self, rows: Ints) -> Segments:
         """The same queries with only these rows, which are in ascending order."""
@@ -141,17 +151,52 @@ class Segments:
         rises[self.offsets] = False
         if not rises.any():
             return values
-        result: Floats = values.copy()
-        for rows, inside, block in self._matrices(-values, np.inf):
-            block.sort(axis=1)
-            result[rows[inside]] = -block[inside]
-        return result
+        return self._along(lambda block: np.sort(block, axis=1)[:, ::-1], values, -np.inf, values)
 
     def descending(self, values: Floats) -> Ints:
         """The rows of each query by descending finite value, (N,); equal ones in arbitrary but fixed order."""
-        result = np.arange(len(values))
-        for rows, inside, block in self._matrices(-values, np.inf):
-            result[rows[inside]] = np.take_along_axis(rows, block.argsort(axis=1), axis=1)[inside]
+        first = np.zeros(len(values), np.int64)
+        place = self._along(lambda block: block.argsort(axis=1), -values, np.inf, first)
+        return place + self.offsets[:-1].repeat(self.lengths)
+
+    def ranked(self, values: Floats) -> tuple[Ints, Segments]:
+        """The rows of each query by descending finite value, (N,), equal ones as they stand; and the ties."""
+        order = self.descending(values)  # ten times faster than np.lexsort, which keeps equal ones in order
+        ties = self.ties(values[order])
+        if ties.count < len(order):
+            rows = np.flatnonzero(ties.lengths[ties.query] > 1)
+            shift = len(order).bit_length()
+            order[rows] = np.sort(ties.query[rows] << shift | order[rows]) & ((1 << shift) - 1)
+        return order, ties
+
+    def nth_largest(self, values: Floats, n: int) -> Floats:
+        """The n-th largest value of each query, -inf where it has fewer rows, (N,) -> (Q,)."""
+        if n == 1:
+            return self.max(values, -np.inf)
+        if self.width:
+            return _nth_largest(values.reshape(self.count, self.width), n)
+        largest = np.full(self.count, -np.inf)
+        for rows, _, block in self._matrices(values, -np.inf):
+            largest[self.query[rows[:, 0]]] = _nth_largest(block, n)
+        return largest
+
+    def _along(
+        self,
+        function: Callable[[Floats], NDArray[_Number]],
+        values: Floats,
+        outside: float,
+        alone: NDArray[_Number],
+    ) -> NDArray[_Number]:
+        """What a function makes of matrices whose rows are the values of queries, (N,) -> (N,). outside: fills
+        the rows of shorter queries. alone: the result for queries of one row.
+        """
+        result: NDArray[_Number]
+        if self.width > 1:
+            result = function(values.reshape(self.count, self.width)).ravel()
+            return result
+        result = alone.copy()
+        for rows, inside, block in self._matrices(values, outside):
+            result[rows[inside]] = function(block)[inside]
         return result
 
     def _matrices(self, values: Floats, outside: float) -> Iterator[tuple[Ints, Bools | EllipsisType, Floats]]:
@@ -196,6 +241,12 @@ class Segments:
             edges = np.append(np.stack([start, edge], axis=1).ravel(), len(rows))
             rows, groups = moved, Segments(np.append(edges[:-1][np.diff(edges) > 0], len(rows)))
         yield rows, groups, np.zeros(len(rows), np.bool_), groups.place
+
+
+def _nth_largest(rows: Floats, n: int) -> Floats:
+    """The n-th largest value of each row, -inf in rows that are shorter."""
+    at = rows.shape[1] - n
+    return np.partition(rows, at, axis=1)[:, at] if at >= 0 else np.full(len(rows), -np.inf)
 
 
 def stable_order(*keys: NDArray[np.int64]) -> Ints:

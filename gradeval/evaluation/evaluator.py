@@ -27,6 +27,7 @@ from gradeval.tables import load
 from gradeval.tables.load import Run
 
 if TYPE_CHECKING:
+    from gradeval.evaluation.training import Scores
     from gradeval.keywords import Evaluate, Unpack
 
 
@@ -180,6 +181,35 @@ class Evaluator:
     def evaluate(self, runs: Any) -> Results:
         """Evaluate one or several runs, of any form that gradeval.evaluate() takes."""
         return complete(self.evaluate_each(separate_runs(runs)))
+
+    def evaluate_arrays(self, *, query: Any, document: Any, score: Any) -> Scores:
+        """Evaluate rankings that are arrays of ids, as an index of vectors returns them.
+
+            >>> score, document = index.search(vectors, 100)
+            >>> evaluator.evaluate_arrays(query=query_ids, document=document, score=score)["R@100"]
+
+        This is right for the first documents of a search: the qrels have the relevant ones that it did not
+        find too. score_arrays() is for arrays that have all judged documents, with their grades.
+
+        query: the id of each query, (Q,), each once. document, score: of each document found, (Q, K): numpy
+        arrays, or anything with __array__ or __dlpack__. Ids are strings or integers, and compared as text: 7
+        is the document '7'. -1 is no document, wherever it stands, as FAISS returns it. Documents are ranked by
+        score, the highest first: of distances give the negative.
+
+        Returns what score_arrays() returns, with the values and the means of evaluate() for the same run: a
+        judged query that is not among the arrays has the value of a run without documents, mostly 0 (with
+        queries='both' it is left out), and queries that are not judged are not counted. Its queries are the ids
+        of those counted, as text, in the order of the qrels. Options of the Evaluator apply, such as ties.
+        Raises GradevalError: InputError for arrays, MetricError for metrics without numbers.
+        """
+        from gradeval.evaluation.training import Scores, numbers_only  # for those who have arrays only
+        from gradeval.tables.documents import run_of_arrays
+
+        specs = numbers_only(self._specs)
+        results = self.evaluate(run_of_arrays(query, document, score))
+        [result] = results.runs
+        counted = np.flatnonzero(result.counted)
+        return Scores(specs, result.values[:, counted], results.means[0], np.array(self._queries[:])[counted])
 
     def evaluate_each(
         self, runs: Runs, on_run: Callable[[Results], None] | None = None, keep_values: bool = True

@@ -342,15 +342,17 @@ def _shares_of(qrels: Qrels, queries: Ints) -> list[slice]:
     return shares_of(np.append(0, np.cumsum(qrels.offsets[queries + 1] - qrels.offsets[queries])))
 
 
-def check_expected(specs: Sequence[Spec]) -> None:
-    """Raise MetricError where a metric has no expected value over the orders of tied scores."""
+def check_expected(specs: Sequence[Spec], hint: str = "") -> None:
+    """Raise MetricError where a metric has no expected value over the orders of tied scores. hint: what else
+    the caller can do.
+    """
     without = [str(spec) for spec in specs if not has_expected(spec)]
     if without:
         load()
         having = [m.name for m in REGISTRY.values() if m.is_ours and has_expected(parse(m.usage)[0])]
         raise MetricError(
             f"no expected value over the orders of tied scores: {', '.join(without)}",
-            hint=f"these have one: {', '.join(having)}",
+            hint=f"{hint}these have one: {', '.join(having)}",
         )
 
 

@@ -152,15 +152,21 @@ def dcg(
 
 def ideal_dcg(judgments: Judgments, gain: Gain, kind: str | float = "log2") -> DiscountedTerms:
     """dcg of all judged documents by descending grade; rows are positions in that ranking."""
+    return judgments.best.once(("ideal dcg", gain.name, kind), lambda: _ideal_dcg(judgments, gain, kind))
 
-    def make() -> DiscountedTerms:
+
+def _ideal_dcg(
+    judgments: Judgments, gain: Gain, kind: str | float, cutoff: int | None = None
+) -> DiscountedTerms:
+    if cutoff is None:
         places = np.flatnonzero(judgments.ideal > 0)
-        best = judgments.segments.take(places)
-        gained = gain.of(judgments.ideal[places], best.query)
-        rank = (best.place + 1).astype(np.float64)
-        return DiscountedTerms.of(best, places, rank, gained, discount(rank, kind))
-
-    return judgments.best.once(("ideal dcg", gain.name, kind), make)
+    else:
+        places = judgments.segments.first(cutoff)
+        places = places[judgments.ideal[places] > 0]
+    best = judgments.segments.take(places)
+    gained = gain.of(judgments.ideal[places], best.query)
+    rank = (best.place + 1).astype(np.float64)
+    return DiscountedTerms.of(best, places, rank, gained, discount(rank, kind))
 
 
 def normalized_dcg(
@@ -178,5 +184,5 @@ def normalized_dcg(
     # where nothing relevant was retrieved, the local ideal is 0, and so is the value
     has_relevant = ideal_dcg(judgments, gain, kind).total > 0 if local else None
     total = "ideal total", gain.name, kind, cutoff
-    best = table.best.once(total, lambda: ideal_dcg(table, gain, kind).top(cutoff).total)
+    best = table.best.once(total, lambda: _ideal_dcg(table, gain, kind, cutoff).total)
     return dcg(judgments, gain, cutoff, kind, normalizer=best, ideal=ideal, has_relevant=has_relevant)

@@ -91,6 +91,7 @@ def _check_ideal(params: Mapping[str, Any]) -> None:
     check=_check_ideal,
     example="nDCG(gain=exp)@10",
     needs_relevant=True,
+    sees_all=lambda params: params.get("ideal") == "local",
 )
 def normalized_discounted_cumulated_gain(
     judgments: Judgments,

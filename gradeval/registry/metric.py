@@ -49,8 +49,9 @@ class Metric(Record, eq=False):
     that its page shows; by default, its name with the required parameters. order_free: whether the order of
     tied scores does not change its values. expected: Judgments.tied, and parameters -> the mean of the values
     over all orders of tied scores, (Q,), NaN as in the values; for a metric without Terms. True: the function
-    itself computes that. of_subtopics: whether it is computed from the judgments by subtopic, instead of the
-    grades of documents. family: the heading it is listed under, by default that of its module.
+    itself computes that. sees_all: parameters -> whether documents below the cutoff can change the value, where
+    there is one. of_subtopics: whether it is computed from the judgments by subtopic, instead of the grades of
+    documents. family: the heading it is listed under, by default that of its module.
     """
 
     display: str
@@ -67,6 +68,7 @@ class Metric(Record, eq=False):
     example: str = ""
     order_free: bool = False
     expected: Callable[..., Any] | bool | None = None
+    sees_all: Callable[[Mapping[str, Any]], bool] | None = None
     of_subtopics: bool = False
     family: str = ""
 
@@ -179,6 +181,11 @@ class Metric(Record, eq=False):
             return values, None
         empty = result.is_empty if isinstance(result, Terms) else np.isnan(values)
         return (np.where(empty, np.nan, values), empty) if empty.any() else (values, None)
+
+    def last_rank(self, params: Mapping[str, Any]) -> int | None:
+        """The last rank whose document can change a value, None where any can."""
+        sees_all = self.sees_all is not None and self.sees_all(params)
+        return params.get("cutoff") if self.is_ours and not params.get("judged_only") and not sees_all else None
 
     def terms(self, judgments: Judgments, **params: Any) -> Terms | None:
         """The contribution of each document to the values; None for a metric that is not a sum over documents.

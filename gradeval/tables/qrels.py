@@ -25,9 +25,11 @@ _SAME = 12  # decimals: gains that differ by less are equal, as sums in another 
 SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics are several times faster
 
 
-def shares_of(offsets: Ints) -> list[slice]:
-    """Queries with these offsets in shares of about SHARE rows each, at least one."""
-    steps = np.arange(0, offsets[-1], SHARE)[1:]
+def shares_of(offsets: Ints, rows: int = SHARE) -> list[slice]:
+    """Queries with these offsets in shares of about so many rows each, at least one."""
+    if offsets[-1] <= rows:
+        return [slice(0, len(offsets) - 1)]
+    steps = np.arange(0, offsets[-1], rows)[1:]
     cuts = distinct(np.concatenate([[0], np.searchsorted(offsets, steps), [len(offsets) - 1]]))
     return [slice(a, b) for a, b in itertools.pairwise(cuts.tolist())] or [slice(0, 0)]
 

@@ -302,14 +302,7 @@ def _descending(score: Floats, lengths: Ints, rises: int, repeated: int) -> Ints
         pieces = np.split(-score, bounds[:-1])
         orders = (np.argsort(piece, kind="stable") for piece in pieces)
         return np.concatenate([end - len(order) + order for end, order in zip(bounds, orders, strict=True)])
-    segments = Segments(np.append(0, np.cumsum(lengths)))
-    order = segments.descending(score)  # ten times faster than np.lexsort, which would keep equal ones in order
-    ties = segments.ties(score[order])
-    if ties.count < len(order):
-        rows = np.flatnonzero(ties.lengths[ties.query] > 1)
-        shift = len(order).bit_length()
-        order[rows] = np.sort(ties.query[rows] << shift | order[rows]) & ((1 << shift) - 1)
-    return order
+    return Segments(np.append(0, np.cumsum(lengths))).ranked(score)[0]
 
 
 class Collapse(Record):

@@ -121,16 +121,19 @@ class Terms(Record, eq=False):
         if self.weight_at is None:
             return None
         first, last = first[self.row], last[self.row]
-        limit = np.inf if self.cutoff is None else self.cutoff
-        limit = limit[self.segments.query] if isinstance(limit, np.ndarray) else limit
         rows = np.flatnonzero(last > first)
-        counted = np.minimum(last, np.minimum(limit, depth))[rows].astype(np.int64)
-        above, size = first[rows].astype(np.int64) - 1, (last - first)[rows] + 1
-        weights = self.weight_at(np.arange(1.0, counted.max(initial=0) + 1))
+        if not len(rows):
+            return self
+        first, last = first[rows], last[rows]
+        limit = np.inf if self.cutoff is None else self.cutoff
+        limit = limit[self.segments.query[rows]] if isinstance(limit, np.ndarray) else limit
+        counted = np.minimum(last, np.minimum(limit, depth)).astype(np.int64)
+        above = first.astype(np.int64) - 1
+        weights = self.weight_at(np.arange(1.0, counted.max() + 1))
         total = np.append(0.0, np.cumsum(weights))
-        value = np.array(np.broadcast_to(self.value, first.shape), np.float64)
-        mean = (total[counted] - total[above]) / size
-        value[rows] *= np.divide(mean, weights[above], out=np.zeros(len(rows)), where=weights[above] != 0)
+        mean = (total[counted] - total[above]) / (last - above)
+        value = np.full(len(self.row), self.value)
+        value[rows] *= ratio(mean, weights[above])
         return self.replace(value=value)
 
 

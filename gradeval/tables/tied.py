@@ -41,7 +41,7 @@ class TieGroups(Record, eq=False):
         first, query = judgments.first[rows], judgments.query[rows]
         starts = np.flatnonzero((np.diff(first, prepend=0.0) != 0) | (np.diff(query, prepend=-1) != 0))
         above, last = first[starts] - 1, judgments.last[rows[starts]]
-        counted = np.minimum(last, min(judgments.depth, np.inf if cutoff is None else cutoff)) - above
+        counted = np.minimum(last, _limit(judgments, cutoff)) - above
         offsets = np.searchsorted(query[starts], np.arange(judgments.segments.count + 1))
         within = Segments(np.append(starts, len(rows)))
         return cls(within, query[starts], above, last - above, counted, Segments(offsets))
@@ -49,12 +49,6 @@ class TieGroups(Record, eq=False):
     def before(self, values: Floats) -> Floats:
         """The sum of the values of the query's groups above each group, (G,) -> (G,)."""
         return self.queries.running_sum(values) - values
-
-    def take(self, groups: Ints) -> TieGroups:
-        """Only these groups, in ascending order; without their documents."""
-        nothing = Segments(np.zeros(len(groups) + 1, np.int64))
-        above, size, counted = (column[groups] for column in (self.above, self.size, self.counted))
-        return TieGroups(nothing, self.query[groups], above, size, counted, self.queries.take(groups))
 
     @cached_property
     def places(self) -> Segments:
@@ -68,6 +62,11 @@ class TieGroups(Record, eq=False):
         total = np.append(0.0, np.cumsum(weights))
         single = weights[last - 1] if len(last) else total[:0]
         return np.where(self.counted == 1, single, total[last] - total[self.above.astype(np.int64)])
+
+
+def _limit(judgments: Judgments, cutoff: float | None) -> float:
+    """The last rank that counts."""
+    return judgments.depth if cutoff is None else min(judgments.depth, cutoff)
 
 
 def precision_sums(groups: TieGroups, above: Floats, own: Floats, pairs: Floats) -> Floats:
@@ -94,19 +93,20 @@ def first_hits(judgments: Judgments, rel: float | None, cutoff: int | None) -> t
     """Where the first relevant document can be: the ranks of each query, and the probability of each. With m
     relevant documents of n, it is in place j with probability C(n - j, m - 1) / C(n, m).
     """
+    assert judgments.last is not None
     hits = judgments.hits(rel, cutoff)
-    groups = TieGroups.of(judgments, hits.rows, cutoff)
-    chosen = groups.queries.offsets[:-1][groups.queries.lengths > 0]
-    relevant = groups.within.lengths[chosen].astype(np.float64)
-    groups = groups.take(chosen)
-    possible = np.minimum(groups.counted, groups.size - relevant + 1).astype(np.int64)
-    places = Segments(np.append(0, np.cumsum(possible)))
+    first, has_hits = hits.first, hits.count > 0
+    relevant = hits.segments.sum(hits.rank == first.rank.repeat(hits.count[has_hits]))[has_hits]
+    above, last = first.rank - 1, judgments.last[first.rows]
+    size = last - above
+    possible = np.minimum(np.minimum(last, _limit(judgments, cutoff)) - above, size - relevant + 1)
+    places = Segments(np.append(0, np.cumsum(possible.astype(np.int64))))
     group, position = places.query, places.place
-    remaining = groups.size[group] - position  # documents that may be here
+    remaining = size[group] - position  # documents that may be here
     missed = np.where(position > 0, (remaining + 1 - relevant[group]) / (remaining + 1), 1.0)
     probability = places.running_product(missed) * relevant[group] / remaining
-    of_queries = Segments(places.offsets[groups.queries.offsets])
-    return of_queries, groups.above[group] + position + 1, probability
+    of_queries = Segments(places.offsets[first.segments.offsets])
+    return of_queries, above[group] + position + 1, probability
 
 
 def chance_of_hit(judgments: Judgments, rel: float | None, cutoff: int | None) -> Floats:

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from gradeval.arrays.segments import Segments, stable_order
 
 numbers = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
-tables = st.lists(st.lists(numbers, max_size=12), max_size=6)
+of_one_length = st.integers(1, 5).flatmap(
+    lambda size: st.lists(st.lists(numbers, min_size=size, max_size=size))
+)
+tables = st.lists(st.lists(numbers, max_size=12), max_size=6) | of_one_length
 many = examples(times=1.2)
 
 
@@ -52,6 +55,14 @@ def test_against_loops(table, data):
     order = within.descending(values)
     assert within.sorted_descending(values).tolist() == values[order].tolist() == flat(falling)
     assert sorted(order.tolist()) == list(range(len(values)))
+    ranked, groups = within.ranked(values)
+    bounds = list(pairwise(within.offsets.tolist()))
+    assert ranked.tolist() == flat(sorted(range(a, b), key=lambda row: -values[row]) for a, b in bounds)
+    assert groups.offsets.tolist() == within.ties(values[ranked]).offsets.tolist()
+    assert within.width == (len(table[0]) if len({*map(len, table)}) == 1 else 0)
+    for n in (1, 2, 4):
+        assert within.first(n).tolist() == flat(range(a, min(a + n, b)) for a, b in bounds)
+        assert within.nth_largest(values, n).tolist() == [[*query, *[-np.inf] * n][n - 1] for query in falling]
 
     rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
     taken = within.take(rows)

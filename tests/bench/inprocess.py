@@ -18,6 +18,7 @@ import numpy as np
 import gradeval
 from gradeval import pytrec_eval as dialect
 
+SHAPES = {"64 x 100": 201, "1,024 x 100": 41, "500 x 5,000": 7}  # queries and documents of each -> calls
 METRICS, MEASURES = "AP nDCG@10", {"map", "ndcg_cut.10"}
 ROWS = 10**7
 
@@ -113,9 +114,49 @@ def of_memory() -> None:
     say("10^7 rows from Arrow, MiB added", peak() - before)
 
 
+def by_hand(grade: Any, score: Any) -> dict[str, float]:
+    """nDCG@10, RR@10 and R@100 as written for a training loop, with numpy alone; equal scores as they stand."""
+    ranked = grade
+    if score.shape[1] > 100:
+        first = np.argpartition(-score, 99, axis=1)[:, :100]
+        ranked, score = np.take_along_axis(grade, first, 1), np.take_along_axis(score, first, 1)
+    ranked = np.take_along_axis(ranked, np.argsort(-score, axis=1, kind="stable"), 1)
+    ideal = -np.sort(-(grade if grade.shape[1] < 11 else -np.partition(-grade, 9, axis=1)[:, :10]), axis=1)
+    discount = 1 / np.log2(np.arange(2, 12))
+    is_hit = ranked[:, :10] > 0
+    values = {
+        "nDCG@10": ranked[:, :10] @ discount / (ideal[:, :10] @ discount),
+        "RR@10": np.where(is_hit.any(axis=1), 1 / (is_hit.argmax(axis=1) + 1), 0),
+        "R@100": (ranked > 0).sum(axis=1) / (grade > 0).sum(axis=1),
+    }
+    return {metric: float(of_queries.mean()) for metric, of_queries in values.items()}
+
+
+def of_arrays() -> None:
+    """Batches of padded rows, all documents judged."""
+    for shape, calls in SHAPES.items():
+        size = [int(number.replace(",", "")) for number in shape.split(" x ")]
+        rng = np.random.default_rng(1)
+        arrays: dict[str, Any] = {"grade": rng.integers(0, 5, size).astype(float), "score": rng.random(size)}
+        tools: dict[str, Callable[[], Any]] = {
+            "ours": lambda: gradeval.score_arrays("nDCG@10 RR@10 R@100", **arrays),  # noqa: B023
+            "numpy by hand": lambda: by_hand(**arrays),  # noqa: B023
+        }
+        if find_spec("sklearn"):
+            from sklearn.metrics import ndcg_score
+
+            tools["scikit-learn's nDCG@10"] = lambda: ndcg_score(arrays["grade"], arrays["score"], k=10)  # noqa: B023
+        assert np.allclose([*tools["ours"]().values()], [*tools["numpy by hand"]().values()])
+        seconds = interleaved(tools, calls)
+        say(f"score_arrays, {shape}", seconds["ours"])
+        for peer in [*tools][1:]:
+            say(f"score_arrays, {shape}, of {peer}", seconds["ours"] / seconds[peer])
+
+
 def main(qrels_path: str, run_path: str) -> None:
     from peers import read  # beside this script
 
+    of_arrays()
     data = read(qrels_path, run_path)
     if find_spec("pytrec_eval"):
         of_dicts(*data)

@@ -249,10 +249,13 @@ def in_memory(folder: Path) -> Benchmark:
         "pandas, of ir_measures": 0.06,
         "polars, of ir_measures": 0.03,
         "10^7 rows from Arrow, MiB added": 300,
+        "score_arrays, 64 x 100, of numpy by hand": 4,
+        "score_arrays, 1,024 x 100, of numpy by hand": 3,
+        "score_arrays, 500 x 5,000, of numpy by hand": 3,
     }
     return with_script(
         folder,
-        "1,000 queries × 1,000 documents in memory, 50 judgments a query",
+        "1,000 queries × 1,000 documents in memory, 50 judgments a query; arrays",
         Tool("in one process", [sys.executable, str(IN_PROCESS), *files], once=True),
         limits,
         "the library is called in one process with its peers, as far as they are installed",
