@@ -68,6 +68,11 @@ class Kind(Enum):
     NO_SUBTOPICS = Row(
         "{subject}: the judgments have no subtopics, so each query is one for {metric}{others: and #}{alike}"
     )
+    UNSCALED_ELSEWHERE = Row(
+        "{subject}: gains of {metric}{others: and #} are divided by the largest grade of each query (up to "
+        "{high}); {rule} does not divide them{alike}",
+        is_note=True,
+    )
     ALL_RELEVANT = Row(
         "{subject}: all {count:,} judged documents are relevant to {metric}{others: and #}{alike}: the lowest "
         "grade is {low:g}; set the grade of a non-relevant document with [--zero-grade|zero_grade], or the "
@@ -232,7 +237,7 @@ class EvaluationWarning(UserWarning):
 
 
 OF_QRELS = (
-    *(Kind.DUPLICATES, Kind.SUBTOPICS, Kind.NO_SUBTOPICS),
+    *(Kind.DUPLICATES, Kind.SUBTOPICS, Kind.NO_SUBTOPICS, Kind.UNSCALED_ELSEWHERE),
     *(Kind.ALL_RELEVANT, Kind.NONE_RELEVANT, Kind.NO_RELEVANT),
 )
 

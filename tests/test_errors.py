@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from helpers import each, error_of, raises
 
 import gradeval
+from gradeval import pytrec_eval
 from gradeval.errors import (
     GradevalError,
     InputError,
@@ -137,7 +139,7 @@ def test_each_kind_has_a_sentence() -> None:
                 assert not (in_python and ("--" in rest or " -" in rest)), (kind, line)
     notes = {kind for kind in Kind if Notice(kind, "", 1).informational}
     of_runs = {Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE, Kind.COLLAPSED, Kind.WEIGHTED, Kind.BY_RANK}
-    assert notes == {Kind.SUBTOPICS, Kind.JUDGED_UNKNOWN, *of_runs}
+    assert notes == {Kind.SUBTOPICS, Kind.UNSCALED_ELSEWHERE, Kind.JUDGED_UNKNOWN, *of_runs}
 
 
 def said(kind: Kind, *notices: dict[str, Any], runs: int = 4) -> str:
@@ -204,11 +206,74 @@ def test_what_is_not_warned_of() -> None:
     assert [str(one.message).partition(";")[0] for one in messages] == ["only 3 queries"]
     _, messages = caught(gradeval.compare, QRELS, runs, "AP")
     assert [str(one.message) for one in messages] == comparison.sentences(False)
-    results, messages = caught(gradeval.Evaluator(QRELS, "AP").evaluate, TIED)
-    assert messages == [] and len(results.notices) == 3
     run = {"1": {"a": 3.0, "b": 2.0, "x": 1.0}}  # notes are printed
     results, messages = caught(gradeval.evaluate, {"1": {"a": 1, "b": 0}}, run, "AP@3 P@10")
     assert messages == [] and "note: " in str(results) and "warning: " not in str(results)
+
+
+COMPLETE = {"1": {"a": 4.0, "c": 3.0, "b": 1.0}, "2": {"a": 2.0}}
+TIED_AND_SHORT = {"1": TIED["1"]}
+NOT_JUDGED = {"1": {"x": 1.0}, "2": {"y": 1.0}}
+JUDGED = {query: grades for query, grades in QRELS.items() if query != "3"}
+
+
+def kinds_warned_of(evaluator: gradeval.Evaluator, run: Any) -> set[str]:
+    """The kinds of the results of which there was a warning, each once, where the evaluator was called."""
+    results, messages = caught(evaluator.evaluate, run)
+    assert [one.filename for one in messages] == [__file__] * len(messages)
+    said = [str(one.message) for one in messages]
+    kinds = [notice.kind.value for text in said for notice in results.notices if str(notice) == text]
+    assert len(kinds) == len(said) == len(set(kinds))
+    return set(kinds)
+
+
+def test_an_evaluator_warns_of_each_kind_once() -> None:
+    """Of ties in the first call, which looks for all; of the queries and ids in each."""
+    evaluator = gradeval.Evaluator(JUDGED, "AP")
+    runs = (TIED_AND_SHORT, TIED_AND_SHORT, NOT_JUDGED, COMPLETE, JUDGED, JUDGED)
+    found = [kinds_warned_of(evaluator, run) for run in runs]
+    assert found == [{"ties", "missing"}, set(), {"nothing_judged"}, set(), {"qrels_as_run"}, set()]
+    evaluator = gradeval.Evaluator(JUDGED, "AP", warnings="once")
+    assert [kinds_warned_of(evaluator, run) for run in (COMPLETE, TIED, TIED_AND_SHORT)] == [
+        set(),
+        set(),
+        {"missing"},
+    ]
+    evaluator = gradeval.Evaluator(JUDGED, "AP", warnings="ignore")
+    assert not any(kinds_warned_of(evaluator, run) for run in runs)
+    what = "warnings must be once, ignore or error, not 'never'"
+    raises(OptionError, what, gradeval.Evaluator, JUDGED, warnings="never")
+
+
+def test_the_warnings_of_an_evaluator_as_errors() -> None:
+    """Each time, until nothing is found; those of a filter of Python one by one."""
+    evaluator = gradeval.Evaluator(JUDGED, "AP", warnings="error")
+    for _ in range(2):
+        error = error_of(EvaluationWarning, evaluator.evaluate, TIED_AND_SHORT)
+        assert [line.partition(": ")[2][:4] for line in str(error).splitlines()] == ["1 ju", "ties"]
+    assert evaluator.evaluate(COMPLETE).mean(0, "AP") == 1.0
+    evaluator.evaluate(TIED)
+    error_of(EvaluationWarning, evaluator.evaluate, TIED_AND_SHORT)
+    evaluator = gradeval.Evaluator(JUDGED, "AP")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", EvaluationWarning)
+        for _ in range(2):
+            error_of(EvaluationWarning, evaluator.evaluate, TIED_AND_SHORT)
+    assert kinds_warned_of(evaluator, TIED_AND_SHORT) == {"ties", "missing"}
+
+
+def test_threads_warn_once_together() -> None:
+    evaluator = gradeval.Evaluator(JUDGED, "AP", jobs=1)
+    with ThreadPool(8) as pool:
+        _, messages = caught(pool.map, evaluator.evaluate, [TIED_AND_SHORT] * 64)
+    assert len(messages) == len({str(one.message) for one in messages}) == 2
+    copied = pickle.loads(pickle.dumps(evaluator))
+    assert kinds_warned_of(copied, NOT_JUDGED) == {"nothing_judged"}
+
+
+def test_pytrec_eval_is_silent() -> None:
+    _, messages = caught(pytrec_eval.RelevanceEvaluator(JUDGED, {"map"}).evaluate, TIED_AND_SHORT)
+    assert messages == []
 
 
 @pytest.mark.parametrize(

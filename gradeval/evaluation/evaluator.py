@@ -19,10 +19,10 @@ from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, Sav
 from gradeval.evaluation.runs import check_labels, names_by_path, path_of, separate_runs, with_saved
 from gradeval.evaluation.score import Judge, check_expected
 from gradeval.formats.sources import Source
-from gradeval.notices import Kind, Notice
+from gradeval.notices import EvaluationWarning, Kind, Notice, sentences
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.registry.spec import Metrics, Spec, parse
-from gradeval.render.document import warned
+from gradeval.render.document import of_kind, warn, warned
 from gradeval.tables import load
 from gradeval.tables.load import Run
 
@@ -102,20 +102,63 @@ _ENDED = "a process that evaluates runs has ended, and so it was not evaluated"
 _WORTH_PROCESSES = 1 << 23  # bytes besides the largest run; fewer are read before processes have begun
 
 
+class Warner:
+    """Warns the caller of an Evaluator, of each kind once, by several threads too. is_error: raises instead,
+    each time, one EvaluationWarning for all that it found.
+    """
+
+    def __init__(self, *, is_error: bool) -> None:
+        self._is_error, self._is_first = is_error, True
+        self._warned: dict[Kind, object] = {}  # by which call
+
+    def warn(self, results: Results, of_queries: Sequence[Notice]) -> None:
+        """Warn of the results: the first time of all notices, later of those found with the values."""
+        notices = of_kind(results.notices if self._is_first else of_queries, informational=False)
+        unknown = [notice for notice in notices if notice.kind not in self._warned]
+        texts = dict(sentences(unknown, len(results.runs), in_python=True))
+        if self._is_error and texts:
+            raise EvaluationWarning("\n".join(texts.values()))
+        call = object()
+        for kind, text in texts.items():
+            if self._warned.setdefault(kind, call) is call:  # else another thread has just warned of it
+                try:
+                    warn(text)
+                except EvaluationWarning:  # raised by a filter of Python
+                    del self._warned[kind]
+                    raise
+        self._is_first = False
+
+
 class Evaluator:
     """Evaluates runs with judgments that are read once.
 
         >>> evaluator = gradeval.Evaluator("qrels.txt", "nDCG@10 AP")
         >>> evaluator.evaluate("bm25.run").mean(0, "AP")
 
-    The arguments are those of evaluate(). Several threads can evaluate at once. Nothing is warned of: a loop
-    reads Results.notices or Results.warnings, which are found on first access, from the ranks of the judged
+    The arguments are those of evaluate(). Several threads can evaluate at once.
+
+    warnings: 'once' warns of each kind once (EvaluationWarning), 'ignore' never; 'error' raises what it finds.
+    Each call looks for what costs nothing, such as queries that a run lacks, documents without a judgment, or
+    qrels given as a run; the first also for the rest, such as ties and the share of judged documents. All is in
+    Results.notices and Results.warnings, which are found on first access, from the ranks of the judged
     documents, which the results keep until then.
     """
 
+    _warner: Warner | None = None
+
     @takes(Options.table)
-    def __init__(self, qrels: Any, metrics: Metrics = DEFAULT_METRICS, **options: Unpack[Evaluate]) -> None:
+    def __init__(
+        self,
+        qrels: Any,
+        metrics: Metrics = DEFAULT_METRICS,
+        *,
+        warnings: Literal["once", "ignore", "error"] = "once",
+        **options: Unpack[Evaluate],
+    ) -> None:
+        if warnings not in ("once", "ignore", "error"):
+            raise OptionError(f"warnings must be once, ignore or error, not {described(warnings)}")
         self._open(qrels, parse(metrics), Options(**options), at_once=False)
+        self._warner = None if warnings == "ignore" else Warner(is_error=warnings == "error")
 
     @classmethod
     def of(cls, qrels: Any, specs: Sequence[Spec], options: Options, **how: Any) -> Evaluator:
@@ -180,7 +223,11 @@ class Evaluator:
 
     def evaluate(self, runs: Any) -> Results:
         """Evaluate one or several runs, of any form that gradeval.evaluate() takes."""
-        return complete(self.evaluate_each(separate_runs(runs)))
+        results, of_queries = self._evaluated(separate_runs(runs))
+        complete(results)
+        if self._warner is not None:
+            self._warner.warn(results, of_queries)
+        return results
 
     def evaluate_arrays(self, *, query: Any, document: Any, score: Any) -> Scores:
         """Evaluate rankings that are arrays of ids, as an index of vectors returns them.
@@ -219,11 +266,18 @@ class Evaluator:
         returned results have the values of the queries, not only the summaries. With on_run, or without
         keep_values, the notices are found with the values: nothing else is kept of a run.
         """
+        return self._evaluated(runs, on_run, keep_values)[0]
+
+    def _evaluated(
+        self, runs: Runs, on_run: Callable[[Results], None] | None = None, keep_values: bool = True
+    ) -> tuple[Results, Sequence[Notice]]:
+        """evaluate_each(), and Outcome.of_queries of all runs."""
         check_labels(runs)
         at_once = self._at_once or on_run is not None or not keep_values
         results: list[RunResult] = []
         failed: list[FailedRun] = []
         noticed: list[Callable[[], Noticed]] = []
+        of_queries: list[Notice] = []
         empty: Bools | None = None
         counted = np.zeros(len(self._chosen), np.bool_)
         # the notices of ties of several runs become a line, which has no expected value
@@ -236,6 +290,7 @@ class Evaluator:
                 noticed.append(partial(run_outcome.noticed, with_expected))
                 run_notices = noticed[-1]().notices if at_once else ()
                 part = self._nothing.replace(runs=(run_outcome.result,), notices=run_notices)
+                of_queries += run_outcome.of_queries
                 empty = run_outcome.empty  # the same of each run
                 counted |= run_outcome.result.counted
             if on_run is not None:
@@ -244,7 +299,7 @@ class Evaluator:
         depths = [(run.name, run.depths) for run in results]
         deferred = partial(self._notices, noticed, depths, empty, counted)
         notices = deferred() if at_once else deferred
-        return self._nothing.replace(runs=tuple(results), failed=tuple(failed), notices=notices)
+        return self._nothing.replace(runs=tuple(results), failed=tuple(failed), notices=notices), of_queries
 
     def _outcomes(self, runs: Runs, at_once: bool, with_expected: Iterator[bool]) -> Iterator[_Found]:
         """What is found of each run, in order. Runs are evaluated by processes where these may be made."""
@@ -353,6 +408,7 @@ class Evaluator:
         notices += outcome.no_subtopics_notices(self._qrels, self._specs)
         if empty is not None:
             notices += outcome.relevance_notices(self._qrels, self._specs, empty, counted, self._options, share)
+        notices += outcome.unscaled_notices(self._qrels.path, self._qrels.scale, self._specs)
         notices += (notice for of_run in of_runs for notice in of_run.notices)
         return outcome.with_depths(notices, depths, self._specs, self._options.to_dict())
 

@@ -97,13 +97,15 @@ class Noticed(Record):
 
 
 class Outcome(Record):
-    """The result of a run. empty: that of without_relevant(). noticed: finds what else a user should know of
-    it; its argument yields for each run with notices of ties whether they have the expected value.
+    """The result of a run. empty: that of without_relevant(). noticed: finds what a user should know of it; its
+    argument yields for each run with notices of ties whether they have the expected value. of_queries: those of
+    these notices that cost nothing, which are about its queries and ids.
     """
 
     result: RunResult
     empty: Bools
     noticed: Callable[..., Noticed]
+    of_queries: tuple[Notice, ...] = ()
 
 
 def known(noticed: Noticed, with_expected: Iterator[bool]) -> Noticed:
@@ -174,8 +176,11 @@ def outcome_of(
         weights=weights_of(Texts(qrels.queries), chosen, options),
     )
 
+    found_with_values = query_notices(qrels, reduced, specs, chosen, options)
+    of_queries = tuple(notice.replace(subject=name) for notice in found_with_values)
+
     def noticed(with_expected: Iterator[bool] = repeat(True)) -> Noticed:  # noqa: B008  # it never ends
-        notices = [*query_notices(qrels, reduced, specs, chosen, options)]
+        notices = [*of_queries]
         if options.ties is None:  # a user who names a rule has decided the order
             changes = ties or spread(judge, counted, specs, of_run, jobs, TRIALS)
             if changes.changes.any():
@@ -198,7 +203,7 @@ def outcome_of(
         notices += short_notices(specs, short, int(in_run.sum()))
         return Noticed(tuple(notice.replace(subject=name) for notice in notices), share, short)
 
-    return Outcome(result, of_run.empty, noticed)
+    return Outcome(result, of_run.empty, noticed, of_queries)
 
 
 FIRST_RANKS, MOST_FIRST_RANKS = 10, 20  # whose judged share is looked at: by default, and at most
@@ -250,6 +255,16 @@ def qrels_notices_for(qrels: Qrels, specs: Sequence[Spec]) -> tuple[Notice, ...]
 def no_subtopics_notices(qrels: Qrels, specs: Sequence[Spec]) -> list[Notice]:
     lacking = [str(spec) for spec in specs if spec.metric.of_subtopics and qrels.subtopics is None]
     return [Notice(Kind.NO_SUBTOPICS, qrels.path, len(qrels.queries), metric) for metric in lacking]
+
+
+def unscaled_notices(path: str, scale: Floats, specs: Sequence[Spec]) -> list[Notice]:
+    """Where the tool that spells a metric so has other values. path: of the qrels. scale: their grades."""
+    highest = float(scale[-1])
+    return [
+        Notice(Kind.UNSCALED_ELSEWHERE, path, 0, str(spec), rule=spec.unscaled_in, high=highest)
+        for spec in specs
+        if spec.unscaled_in and highest > 1
+    ]
 
 
 def relevance_notices(
@@ -339,10 +354,21 @@ def rank_notices(ranks: RankCheck, subject: str = "") -> Iterator[Notice]:
 def query_notices(
     qrels: Qrels, reduced: Reduced, specs: Sequence[Spec], wanted: Bools, options: Options
 ) -> Iterator[Notice]:
+    """What is seen from the queries and ids of a run, without its values. wanted: the chosen queries, (Q,)."""
     missing = wanted & (reduced.retrieved == 0)
     if missing.any():
         has_zeros = options.queries == "both" or options.no_relevant_rule == "0"
         yield _about(Kind.MISSING, qrels, missing, rule=options.queries if has_zeros else "empty")
+    yield from line_notices(reduced)
+    if len(reduced.identical.query):
+        yield from identical_notices(qrels, reduced, specs, wanted, options)
+    if not np.isfinite(reduced.rank).any():
+        yield Notice(Kind.NOTHING_JUDGED, "", 0)
+    yield from qrels_notices(qrels, reduced, options)
+
+
+def line_notices(reduced: Reduced) -> Iterator[Notice]:
+    """What is seen from the lines of a run, judged or not."""
     for kind, count, rule in (
         (Kind.UNJUDGED, reduced.unjudged, ""),
         (Kind.EXTRA_FIELDS, reduced.extra.lines, str(reduced.extra.first + 1)),
@@ -351,10 +377,15 @@ def query_notices(
         if count:
             yield Notice(kind, "", count, rule=rule)
     yield from rank_notices(reduced.ranks)
-    # a document with its query's id matters where it is in the ranks that count for a metric
+
+
+def identical_notices(
+    qrels: Qrels, reduced: Reduced, specs: Sequence[Spec], wanted: Bools, options: Options
+) -> Iterator[Notice]:
+    """Where a document with its query's id is in the ranks that count for a metric."""
     query, rank = reduced.identical.query, reduced.identical.rank.astype(np.float64)
     valued = [spec for spec in specs if not (spec.metric.text or spec.metric.is_count)]
-    if len(query) and all(spec.params.get("judged_only", options.judged_only) for spec in valued):
+    if all(spec.params.get("judged_only", options.judged_only) for spec in valued):
         # its rank among the judged documents, inf where it is not one of them: -J removes the others
         counts = np.diff(qrels.offsets)[query]
         starts, rows = np.cumsum(counts) - counts, ranges(qrels.offsets[query], counts)
@@ -369,9 +400,6 @@ def query_notices(
     identical[query[rank <= min(deepest, options.depth or math.inf)]] = True
     if (identical & wanted).any():
         yield _about(Kind.IDENTICAL_IDS, qrels, identical & wanted)
-    if not np.isfinite(reduced.rank).any():
-        yield Notice(Kind.NOTHING_JUDGED, "", 0)
-    yield from qrels_notices(qrels, reduced, options)
 
 
 def qrels_notices(qrels: Qrels, reduced: Reduced, options: Options) -> Iterator[Notice]:

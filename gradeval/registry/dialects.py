@@ -12,6 +12,9 @@ TO_OURS = str.maketrans(",=", "/:")  # separators of values, also in messages ab
 TO_THEIRS = str.maketrans("/:", ",=")
 
 
+RANX = "ranx"  # which takes the grades of RBP as gains without scaling them
+
+
 class Measure(NamedTuple):
     """One of trec_eval's measures; all texts use its separators: 1=3,2=9 for our 1:3/2:9. metric: the name of
     our metric. param: the parameter set after the dot, '' if none. values: the default values. example: a value
@@ -33,9 +36,14 @@ class Measure(NamedTuple):
             return [{self.param: value} for value in values.split(",")]
         if "=" not in self.example:
             return [{self.param: values}]
-        if self.named and self.param not in self.named and separator == "." and values.isdigit():
+        if self.is_by_decimals(values, separator):
             return [{self.named[0]: f"0.{values}"}]
         return self._read_pairs(values)
+
+    def is_by_decimals(self, values: str, separator: str) -> bool:
+        """Whether they are the decimals of the first named parameter, in the notation of RANX."""
+        has_gains = bool(self.named) and self.param not in self.named
+        return has_gains and separator == "." and values.isdigit()
 
     def _read_pairs(self, values: str) -> list[dict[str, str]]:
         """The named parameters, and the grade=gain pairs as the other one; none for incomplete pairs."""

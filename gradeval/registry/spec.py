@@ -38,10 +38,21 @@ Metrics: TypeAlias = str | Measure | Iterable[str | Measure]
 
 
 class Spec(Record):
-    """A metric with its given parameters, in the metric's own order."""
+    """A metric with its given parameters, in the metric's own order. unscaled_in: the tool in whose spelling it
+    was given, if that tool does not scale gains; specs are equal without it, and pickled without.
+    """
 
     metric: Metric
     given: tuple[tuple[str, Any], ...] = ()
+    unscaled_in: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Spec):
+            return NotImplemented
+        return self.metric is other.metric and self.given == other.given
+
+    def __hash__(self) -> int:
+        return hash((self.metric, self.given))
 
     @property
     def params(self) -> dict[str, Any]:
@@ -325,7 +336,8 @@ def _read_measure(
     for texts in measure.read(values, separator):
         params = {key: _value(metric.by_name[key], value, text, True) for key, value in texts.items()}
         specs.append(_spec(metric, params, text))
-    return specs
+    tool = dialects.RANX if measure.is_by_decimals(values, separator) else ""
+    return [spec.replace(unscaled_in=tool) for spec in specs]
 
 
 def _wrong_value(name: str, metric: Metric, values: str, separator: str, text: str) -> MetricError:

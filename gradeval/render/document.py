@@ -374,13 +374,18 @@ Noticed = TypeVar("Noticed", bound=WithNotices)
 
 
 def warned(result: Noticed, shown: Iterable[Notice] = ()) -> Noticed:
-    """The result, after warnings at the line that called gradeval, without notes. shown: given before."""
+    """The result, after warnings without notes. shown: given before."""
+    for text in result.sentences(False, shown=shown):
+        warn(text)
+    return result
+
+
+def warn(text: str) -> None:
+    """Warn at the line that called gradeval."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gradeval":
         frame, level = frame.f_back, level + 1
-    for text in result.sentences(False, shown=shown):
-        warnings.warn(text, EvaluationWarning, stacklevel=level)
-    return result
+    warnings.warn(text, EvaluationWarning, stacklevel=level)
 
 
 # --- rows as data frames of other libraries, which are imported when they are asked for

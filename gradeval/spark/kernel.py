@@ -487,6 +487,7 @@ def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: Job) ->
     for notice in _merged_notices([bucket.notices for bucket in buckets], job.specs):
         if notice.kind is not Kind.ALL_RELEVANT or most_judged >= outcomes.ENOUGH_JUDGED:
             yield notice
+    yield from outcomes.unscaled_notices(job.qrels, job.scale, job.specs)
     for run in runs:
         yield from (notice.replace(subject=run.result.name) for notice in run.notices)
 

@@ -10,7 +10,7 @@ import pytest
 from cli.command import gradeval
 from helpers import each, each_row, raises
 
-from gradeval import OptionError, compare, evaluate
+from gradeval import OptionError, compare, evaluate, explain
 from gradeval.evaluation.outcome import with_depths
 from gradeval.notices import Kind, Notice, lines
 from gradeval.registry.metric import REGISTRY, load
@@ -110,6 +110,24 @@ def test_qrels_as_run(qrels: Data, run: Data, options: dict[str, Any], expected:
     assert [*lines([Notice(Kind.QRELS_AS_RUN, name, 5) for name in "ab"], 3)] == [
         "2 of 3 runs hold judged documents only, whose scores are their grades (a, b); are these qrels files?"
     ]
+
+
+def test_gains_that_another_tool_does_not_scale() -> None:
+    """rbp.95 in the spelling of ranx, whose value here is 0.26682563 (0.3.21)."""
+    qrels, run = {"1": {"a": 1, "b": 3, "c": 2, "e": 0}}, {"1": ranking("a", "x", "b", "e", "c")}
+    results = evaluate(qrels, run, "rbp.95 rbp.8 rbp(p=0.9)")
+    assert results.mean(0, "rbp.95") == pytest.approx(0.26682563 / 3, rel=1e-7)
+    said = (
+        "qrels: gains of rbp(p=0.95){} are divided by the largest grade of each query (up to 3); ranx does not "
+        "divide them"
+    )
+    assert [str(one) for one in results.notices if one.metric == "rbp(p=0.95)"] == [said.format("")]
+    assert said.format(" and 1 other metric") in results.sentences(True)
+    assert compare(qrels, [run, run], "rbp.95").sentences(True) == [said.format("")]
+    assert explain(qrels, run, "rbp.95", "1")[0].notices == results.notices[:1]
+    for metrics in ("rbp(p=0.95)", "rbp.p=0.95", "rbp.1=3,2=9"):
+        assert Kind.UNSCALED_ELSEWHERE not in found(qrels, run, metrics)
+    assert Kind.UNSCALED_ELSEWHERE not in found({"1": {"a": 1, "b": 0.5}}, run, "rbp.95")
 
 
 STARS: Data = {"u": {"a": 5, "b": 1, "c": 3}}

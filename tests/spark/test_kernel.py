@@ -312,6 +312,13 @@ def test_moments_empty_tables_and_how_many_buckets() -> None:
     assert Statistics.joined([nothing, single, nothing]).total.tolist() == [1, 2]
 
 
+def test_the_note_of_another_tool() -> None:
+    job = job_of(QRELS, RUNS, ["rbp.95"])
+    kinds = [one for one in merged(evaluated(QRELS, RUNS, job, 3)[0], job).notices if "ranx" in str(one)]
+    assert kinds == [one for one in gradeval.evaluate(QRELS, RUNS, "rbp.95").notices if "ranx" in str(one)]
+    assert len(kinds) == 1
+
+
 def test_ties_that_change_too_little() -> None:
     """The mean of all buckets decides: AP changes by .0004 in one query of two, and of eleven."""
     grades = {"a": 1.0, "b": 1.0}

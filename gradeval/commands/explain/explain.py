@@ -479,7 +479,11 @@ def _of_run(
     reduced = reduce_columns(columns, qrels, run.ties, run.path, run.collapse)
     columns = run.collapse.columns(columns) if run.collapse else columns
     about_run = (notice.replace(subject=name) for notice in outcome.qrels_notices(qrels, reduced, options))
-    notices = (*outcome.qrels_notices_for(qrels, specs), *about_run)
+    about_qrels = (
+        *outcome.qrels_notices_for(qrels, specs),
+        *outcome.unscaled_notices(qrels.path, qrels.scale, specs),
+    )
+    notices = (*about_qrels, *about_run)
     scores = scored(Judge(qrels, reduced, options)(positions), specs)
     whole_run = Judge(qrels, reduced, options.replace(depth=None, judged_only=False))
     options_used = options.to_dict()
