@@ -226,7 +226,8 @@ def check(case: Case) -> int:
     for number in map(number_of, case.texts):
         out_of_range = number is not None and case.role in GRADES and not slow.is_grade(number)
         no_size = number is not None and case.role == "group size" and (number < 0 or number != int(number))
-        expected.append(None if out_of_range or no_size else number)
+        no_level = number is not None and case.role == "-l" and number < 0
+        expected.append(None if out_of_range or no_size or no_level else number)
     sound = [row for row, number in enumerate(expected) if number is not None]
     wrong = [row for row, number in enumerate(expected) if number is None]
     if case.role in CALLS:
