@@ -41,7 +41,7 @@ _NOT_JUDGED = "; the others count as not relevant (see {metric}, [-J|judged_only
 _FROM_MEANS = "{others:, and # for as many or fewer}, excluded from {others:?the means|its mean}"
 
 
-class Kind(Enum):
+class NoticeKind(Enum):
     """The kinds of notices. The value is the name in lower case, as in JSON and --allow; a kind equals it."""
 
     _value_: str
@@ -56,7 +56,7 @@ class Kind(Enum):
         return hash(self._value_)
 
     @classmethod
-    def _missing_(cls, value: object) -> Kind | None:
+    def _missing_(cls, value: object) -> NoticeKind | None:
         return cls.__members__.get(str(value).upper())
 
     DUPLICATES = Row("{subject}: {count:duplicate judgment|duplicate judgments} with the same grade{alike}")
@@ -237,8 +237,8 @@ class EvaluationWarning(UserWarning):
 
 
 OF_QRELS = (
-    *(Kind.DUPLICATES, Kind.SUBTOPICS, Kind.NO_SUBTOPICS, Kind.UNSCALED_ELSEWHERE),
-    *(Kind.ALL_RELEVANT, Kind.NONE_RELEVANT, Kind.NO_RELEVANT),
+    *(NoticeKind.DUPLICATES, NoticeKind.SUBTOPICS, NoticeKind.NO_SUBTOPICS, NoticeKind.UNSCALED_ELSEWHERE),
+    *(NoticeKind.ALL_RELEVANT, NoticeKind.NONE_RELEVANT, NoticeKind.NO_RELEVANT),
 )
 
 
@@ -258,7 +258,7 @@ class Notice(Record):
     it pass. judgments: of two sets of judgments, the one by which a run has it, '' for both.
     """
 
-    kind: Kind
+    kind: NoticeKind
     subject: str
     count: int
     metric: str = ""
@@ -291,7 +291,7 @@ class Notice(Record):
     @property
     def concerns_means(self) -> bool:
         """False for TIES that change values of queries, and the mean by less than is seen."""
-        is_small = self.kind is Kind.TIES and self.change < LEAST_CHANGE
+        is_small = self.kind is NoticeKind.TIES and self.change < LEAST_CHANGE
         is_number = self.value is not None and self.low is not None
         return not (is_small and is_number and not self.undefined)
 
@@ -299,7 +299,7 @@ class Notice(Record):
         """The notice as in JSON, with its sentence; fields that have their default are left out."""
         values = fields_of(self).items()
         content = {name: value for name, value in values if value not in ("", (), getattr(Notice, name, ""))}
-        if self.kind is Kind.TIES:
+        if self.kind is NoticeKind.TIES:
             content["at_most"] = self.at_most
         if self.queries:
             content["queries"] = list(self.queries)
@@ -314,7 +314,7 @@ class Notice(Record):
         if any(not isinstance(value, types[name]) for name, value in values.items()):
             raise ValueError("a value is not valid")
         queries = tuple(map(str, content.get("queries", ())))
-        return cls(**{**values, "kind": Kind(content["kind"]), "subject": subject, "queries": queries})
+        return cls(**{**values, "kind": NoticeKind(content["kind"]), "subject": subject, "queries": queries})
 
 
 def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) -> Iterator[str]:
@@ -323,13 +323,13 @@ def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) 
 
 def sentences(
     notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False
-) -> Iterator[tuple[Kind, str]]:
+) -> Iterator[tuple[NoticeKind, str]]:
     """A sentence for each kind of notice. runs: how many there are. in_python: how options are named."""
-    kinds: dict[Kind, list[Notice]] = {}
+    kinds: dict[NoticeKind, list[Notice]] = {}
     for notice in notices:
         kinds.setdefault(notice.kind, []).append(notice)
     for kind, group in kinds.items():
-        if kind is Kind.TIES:
+        if kind is NoticeKind.TIES:
             line = _ties(group, runs, in_python)
         else:
             template = kind.row.several if kind.row.several and len(_subjects(group)) > 1 else kind.row.text

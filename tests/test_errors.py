@@ -25,7 +25,7 @@ from gradeval.errors import (
     visible,
     visible_rows,
 )
-from gradeval.notices import EvaluationWarning, Kind, Notice, lines
+from gradeval.notices import EvaluationWarning, Notice, NoticeKind, lines
 from gradeval.records import Record, fields_of
 
 SURROGATE = "\udcff"  # a byte that is not UTF-8
@@ -127,9 +127,9 @@ def test_further_fields_no_changes_and_no_eq() -> None:
 
 def test_each_kind_has_a_sentence() -> None:
     odd = "{x} [a|b]"  # a name is no part of a template
-    for kind in Kind:
+    for kind in NoticeKind:
         for subjects in ([odd], [odd, "two.run"]):
-            if kind is Kind.EXCLUDED_METRICS and len(subjects) > 1:  # there is one
+            if kind is NoticeKind.EXCLUDED_METRICS and len(subjects) > 1:  # there is one
                 continue
             notices = [Notice(kind, subject, 3, "AP@5", ("q1",), "rule", total=9) for subject in subjects]
             for in_python in (False, True):
@@ -137,12 +137,18 @@ def test_each_kind_has_a_sentence() -> None:
                 rest = line.replace(odd, "")
                 assert line and not {"{", "}", "[", "|"} & set(rest), (kind, line)
                 assert not (in_python and ("--" in rest or " -" in rest)), (kind, line)
-    notes = {kind for kind in Kind if Notice(kind, "", 1).informational}
-    of_runs = {Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE, Kind.COLLAPSED, Kind.WEIGHTED, Kind.BY_RANK}
-    assert notes == {Kind.SUBTOPICS, Kind.UNSCALED_ELSEWHERE, Kind.JUDGED_UNKNOWN, *of_runs}
+    notes = {kind for kind in NoticeKind if Notice(kind, "", 1).informational}
+    of_runs = {
+        NoticeKind.FEW_DOCUMENTS,
+        NoticeKind.NOT_SEPARABLE,
+        NoticeKind.COLLAPSED,
+        NoticeKind.WEIGHTED,
+        NoticeKind.BY_RANK,
+    }
+    assert notes == {NoticeKind.SUBTOPICS, NoticeKind.UNSCALED_ELSEWHERE, NoticeKind.JUDGED_UNKNOWN, *of_runs}
 
 
-def said(kind: Kind, *notices: dict[str, Any], runs: int = 4) -> str:
+def said(kind: NoticeKind, *notices: dict[str, Any], runs: int = 4) -> str:
     [line] = lines([Notice(kind, **{"subject": "a", "count": 0, **values}) for values in notices], runs)
     return line
 
@@ -151,29 +157,31 @@ def test_the_notice_that_stands_for_several() -> None:
     """That of most queries, or with the lowest share or the largest range; and what it says of the others."""
     shares = [{"subject": name, "metric": "Judged@10", "value": of} for name, of in (("a", 0.5), ("b", 0.2))]
     start = "2 of 4 runs have few judged documents, down to 20 % of the first 10 documents (b);"
-    assert said(Kind.JUDGED_SHARE, *shares).startswith(start)
+    assert said(NoticeKind.JUDGED_SHARE, *shares).startswith(start)
     ranges = [{"subject": name, "metric": "J", "low": 0.1, "high": of} for name, of in (("a", 0.2), ("b", 0.9))]
     start = "b: J of the runs differs, from 10.0 % to 90.0 % (and on 1 other collection): "
-    assert said(Kind.JUDGED_DIFFERS, *ranges).startswith(start)
+    assert said(NoticeKind.JUDGED_DIFFERS, *ranges).startswith(start)
     depths: list[dict[str, Any]] = [
         {"subject": name, "count": 2, "metric": metric, "rule": "x 9, y 3", "low": 3.0}
         for name in "ab"
         for metric in ("AP", "RR")
     ]
     expected = "a: runs differ in depth (and on 1 other collection): x 9, y 3; AP, RR depend on it (depth = 3)"
-    assert said(Kind.DEPTH, *depths) == expected
-    assert said(Kind.DEPTH, depths[0]) == "a: runs differ in depth: x 9, y 3; AP depends on it (depth = 3)"
+    assert said(NoticeKind.DEPTH, *depths) == expected
+    assert (
+        said(NoticeKind.DEPTH, depths[0]) == "a: runs differ in depth: x 9, y 3; AP depends on it (depth = 3)"
+    )
     lacking = [{"subject": name, "count": n, "metric": "E", "rule": "both"} for name, n in (("a", 1), ("b", 2))]
     fate = "excluded, excluded for E (lower is better)"
     expected = f"2 of 4 runs lack queries of the other tables, up to 2 (b), {fate}"
-    assert said(Kind.MISSING_VALUES, *lacking) == expected
+    assert said(NoticeKind.MISSING_VALUES, *lacking) == expected
     without = [{"count": n, "metric": metric, "rule": "1"} for n, metric in ((1, "AP"), (4, "P@5"))]
-    assert said(Kind.NO_RELEVANT, *without) == (
+    assert said(NoticeKind.NO_RELEVANT, *without) == (
         "a: up to 4 queries have no document that is relevant to P@5, counted as 1 in the mean of P@5 and of 1 "
         "other metric (see --no-relevant)"
     )
     reasons = [{"count": n, "rule": why} for n, why in ((1, "too few"), (3, "all equal"))]
-    assert said(Kind.NO_P, *reasons) == "no p-value for 1 comparison (too few), 3 comparisons (all equal)"
+    assert said(NoticeKind.NO_P, *reasons) == "no p-value for 1 comparison (too few), 3 comparisons (all equal)"
 
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "3": {"a": 0}}

@@ -38,7 +38,7 @@ from gradeval.formats import letor as letor_module
 from gradeval.formats import trec
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Notice, NoticeKind
 from gradeval.options import Options
 from gradeval.records import fields_of
 from gradeval.registry.metric import REGISTRY, load
@@ -212,7 +212,7 @@ def test_specs_options_notices_and_ids() -> None:
             assert len(pickle.dumps(spec)) < 100 + len(str(spec))  # as their names
     options = Options(rel=2, query_ids=["a\udcff"], features="1,5-9", groups="x", tie_range=True)
     assert again(options) == options
-    for kind in Kind:
+    for kind in NoticeKind:
         notice = Notice(kind, "r\udcff", 3, "AP", ("q1", "q2"), "trec", 0.5, 0.25, 0.75, True)
         assert again(notice) == notice and str(again(notice)) == str(notice)
     texts = Texts(Ids.of([b"q\xff", b"a long id of a query"]))

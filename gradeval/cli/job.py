@@ -20,7 +20,7 @@ from click.core import ParameterSource
 
 from gradeval import errors, process
 from gradeval.file_formats import labelled, run_files
-from gradeval.notices import EvaluationWarning, Kind, Notice, sentences
+from gradeval.notices import EvaluationWarning, Notice, NoticeKind, sentences
 from gradeval.options import LaterIds, parse_ids
 from gradeval.render import Digits, format_of
 
@@ -74,7 +74,7 @@ class Job:
         self.verbose: bool = values.pop("verbose", False)
         self.strict: bool = values.pop("strict", False)
         self.fails_on_warning: bool = values.pop("fail_on_warning", False)
-        self.allow: tuple[Kind, ...] = values.pop("allow", ())
+        self.allow: tuple[NoticeKind, ...] = values.pop("allow", ())
         if len(self.label) < len(labels):
             raise click.UsageError("--label: a name is given twice.")
         for both, options in (
@@ -92,7 +92,7 @@ class Job:
         self.progress = Progress(enabled=False if self.quiet else None)
         self._reported: set[str] = set()
         self._warnings: list[str] = []  # to be printed, and notes
-        self._unaccepted: list[Kind] = []  # of warnings
+        self._unaccepted: list[NoticeKind] = []  # of warnings
         if self.quiet or self.strict:  # the warnings of other code, such as a plugin's, are treated as ours
             warnings.simplefilter("error" if self.strict else "ignore")
         warnings.simplefilter("ignore", EvaluationWarning)  # the command prints the notices itself
@@ -188,7 +188,7 @@ class Job:
             self.refuse()
         return is_accepted
 
-    def accepts(self, kinds: Iterable[Kind]) -> bool:
+    def accepts(self, kinds: Iterable[NoticeKind]) -> bool:
         """Whether the command may go on with warnings of these kinds."""
         self._unaccepted = [kind for kind in dict.fromkeys(kinds) if kind not in self.allow]
         return not (self.strict and self._unaccepted)
@@ -296,7 +296,7 @@ class QueryIds(LaterIds):
         if self._is_file:
             queries = set(judged)
             if ids and queries.issuperset(ids):
-                self.notices.append(Notice(Kind.AMBIGUOUS_IDS, self.text, 1))
+                self.notices.append(Notice(NoticeKind.AMBIGUOUS_IDS, self.text, 1))
             else:
                 ids = read_query_ids(Source(self.text), queries, qrels)
         return self._some(ids)

@@ -13,7 +13,7 @@ import click
 
 from gradeval import options as opts
 from gradeval.errors import GRADE_RANGE, is_grade
-from gradeval.notices import Kind
+from gradeval.notices import NoticeKind
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ class Setting(Value):
 class Kinds(Value):
     name = "LIST"
 
-    def parse(self, text: str) -> tuple[Kind, ...]:
-        kinds = {kind.value: kind for kind in Kind}
+    def parse(self, text: str) -> tuple[NoticeKind, ...]:
+        kinds = {kind.value: kind for kind in NoticeKind}
         try:
             return tuple(kinds[name] for name in text.replace(",", " ").split())
         except KeyError:
@@ -376,7 +376,7 @@ quiet_option = other("--quiet", "Do not print warnings or the progress bar.")
 allow_option = other(
     "--allow",
     "Kinds of warnings that are not errors with --strict, and for --fail-on-warning no warnings: "
-    f"{', '.join(kind.value for kind in Kind)}.",
+    f"{', '.join(kind.value for kind in NoticeKind)}.",
     "LIST",
     type=Kinds(),
     multiple=True,

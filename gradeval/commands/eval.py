@@ -11,7 +11,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
 from gradeval.errors import InputError, named
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Notice, NoticeKind
 from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
 from gradeval.render import WRITERS
 
@@ -112,7 +112,7 @@ def eval_command(
             job.print(results, **what)
         is_by_rows = per_query and not no_summary and job.format in BY_ROWS
         if results.runs and is_by_rows and ALL in results.counted_queries(0):
-            query_all[:] = [Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))]
+            query_all[:] = [Notice(NoticeKind.QUERY_ALL, "", 1, queries=(ALL,))]
 
     keeps, in_json = per_query and not is_streamed, job.format == "json"
     with job.running():

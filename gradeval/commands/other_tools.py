@@ -122,7 +122,7 @@ def trec_eval_command(
 
     from gradeval.evaluation.evaluator import complete, evaluate_all
     from gradeval.formats.lines import read_zscores
-    from gradeval.notices import MAX_QUERIES, Kind, Notice
+    from gradeval.notices import MAX_QUERIES, Notice, NoticeKind
     from gradeval.registry.measures import parse_trec_eval
 
     process.imported()
@@ -138,11 +138,13 @@ def trec_eval_command(
     )
     specs = [measure.spec for measure in chosen]
     results = complete(evaluate_all(qrels, [(None, run)], specs, options, as_trec_eval=True))
-    told = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.QRELS_AS_RUN)
+    told = (NoticeKind.DUPLICATES, NoticeKind.SUBTOPICS, NoticeKind.QRELS_AS_RUN)
     notices = [notice for notice in results.notices if notice.kind in told]
     if missing := [*compress(results.queries, ~results.runs[0].counted)]:
         ids = tuple(missing[:MAX_QUERIES])
-        notices.append(Notice(Kind.MISSING, results.runs[0].path, len(missing), queries=ids, rule="trec_eval"))
+        notices.append(
+            Notice(NoticeKind.MISSING, results.runs[0].path, len(missing), queries=ids, rule="trec_eval")
+        )
     job.passes(notices, runs=1)
 
     results = results.by_id()

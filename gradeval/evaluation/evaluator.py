@@ -19,7 +19,7 @@ from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, Sav
 from gradeval.evaluation.runs import check_labels, names_by_path, path_of, separate_runs, with_saved
 from gradeval.evaluation.score import Judge, check_expected
 from gradeval.formats.sources import Source
-from gradeval.notices import EvaluationWarning, Kind, Notice, sentences
+from gradeval.notices import EvaluationWarning, Notice, NoticeKind, sentences
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import of_kind, warn, warned
@@ -87,7 +87,7 @@ def evaluate_all(
     if options.interval is None or len(results.runs) < 2:
         return results
     count, total = results.inseparable(options.interval, options.confidence)
-    notice = Notice(Kind.NOT_SEPARABLE, "", count, total=total, rule=f"{options.confidence:g}")
+    notice = Notice(NoticeKind.NOT_SEPARABLE, "", count, total=total, rule=f"{options.confidence:g}")
     return results.replace(notices=(*results.notices, notice)) if count else results
 
 
@@ -109,7 +109,7 @@ class Warner:
 
     def __init__(self, *, is_error: bool) -> None:
         self._is_error, self._is_first = is_error, True
-        self._warned: dict[Kind, object] = {}  # by which call
+        self._warned: dict[NoticeKind, object] = {}  # by which call
 
     def warn(self, results: Results, of_queries: Sequence[Notice]) -> None:
         """Warn of the results: the first time of all notices, later of those found with the values."""
@@ -404,7 +404,7 @@ class Evaluator:
         share = max((of_run.judged_share for of_run in of_runs), default=0.0)
         notices = [*outcome.qrels_notices_for(self._qrels, self._specs)]
         if self._options.query_weights is not None:
-            notices.append(Notice(Kind.WEIGHTED, "", int(counted.sum()), rule=self._weights_path))
+            notices.append(Notice(NoticeKind.WEIGHTED, "", int(counted.sum()), rule=self._weights_path))
         notices += outcome.no_subtopics_notices(self._qrels, self._specs)
         if empty is not None:
             notices += outcome.relevance_notices(self._qrels, self._specs, empty, counted, self._options, share)

@@ -26,7 +26,7 @@ from gradeval.evaluation.score import (
 )
 from gradeval.formats.columns import RankCheck
 from gradeval.formats.sources import Source
-from gradeval.notices import LEAST_CHANGE, MAX_QUERIES, Kind, Notice, many
+from gradeval.notices import LEAST_CHANGE, MAX_QUERIES, Notice, NoticeKind, many
 from gradeval.options import LaterIds, Options
 from gradeval.records import Record
 from gradeval.registry.invariants import UNJUDGED_IGNORED
@@ -242,26 +242,26 @@ def judged_notices(
         # where relevant documents alone are judged, as in MS MARCO, few are by design
         is_by_design = bool(scale[0] > 0)
         is_note = share >= LEAST_JUDGED or is_by_design
-        yield Notice(Kind.JUDGED_SHARE, "", 0, measure, value=share, informational=is_note)
+        yield Notice(NoticeKind.JUDGED_SHARE, "", 0, measure, value=share, informational=is_note)
 
 
 def qrels_notices_for(qrels: Qrels, specs: Sequence[Spec]) -> tuple[Notice, ...]:
     """The notices of the qrels: of subtopics, only where a metric does not use them."""
     if any(_is_graded(spec.metric) and not spec.metric.of_subtopics for spec in specs):
         return qrels.notices
-    return tuple(notice for notice in qrels.notices if notice.kind is not Kind.SUBTOPICS)
+    return tuple(notice for notice in qrels.notices if notice.kind is not NoticeKind.SUBTOPICS)
 
 
 def no_subtopics_notices(qrels: Qrels, specs: Sequence[Spec]) -> list[Notice]:
     lacking = [str(spec) for spec in specs if spec.metric.of_subtopics and qrels.subtopics is None]
-    return [Notice(Kind.NO_SUBTOPICS, qrels.path, len(qrels.queries), metric) for metric in lacking]
+    return [Notice(NoticeKind.NO_SUBTOPICS, qrels.path, len(qrels.queries), metric) for metric in lacking]
 
 
 def unscaled_notices(path: str, scale: Floats, specs: Sequence[Spec]) -> list[Notice]:
     """Where the tool that spells a metric so has other values. path: of the qrels. scale: their grades."""
     highest = float(scale[-1])
     return [
-        Notice(Kind.UNSCALED_ELSEWHERE, path, 0, str(spec), rule=spec.unscaled_in, high=highest)
+        Notice(NoticeKind.UNSCALED_ELSEWHERE, path, 0, str(spec), rule=spec.unscaled_in, high=highest)
         for spec in specs
         if spec.unscaled_in and highest > 1
     ]
@@ -281,17 +281,19 @@ def relevance_notices(
         needs = is_binary or spec.metric.needs_relevant
         if needs and is_explicit and reached.all():
             lowest = float(scale[0])
-            yield Notice(Kind.ALL_RELEVANT, qrels.path, len(qrels.grade), str(spec), low=lowest)
+            yield Notice(NoticeKind.ALL_RELEVANT, qrels.path, len(qrels.grade), str(spec), low=lowest)
         elif needs and not reached.any():
             rule, highest = "" if level is None else f"{level:g}", float(scale[-1])
-            yield Notice(Kind.NONE_RELEVANT, qrels.path, int(wanted.sum()), str(spec), rule=rule, high=highest)
+            yield Notice(
+                NoticeKind.NONE_RELEVANT, qrels.path, int(wanted.sum()), str(spec), rule=rule, high=highest
+            )
         elif queries.any():
-            notice = _about(Kind.NO_RELEVANT, qrels, queries, str(spec), rule=options.no_relevant_rule)
+            notice = _about(NoticeKind.NO_RELEVANT, qrels, queries, str(spec), rule=options.no_relevant_rule)
             of_qrels = {"subject": qrels.path, "total": int(wanted.sum())}
             yield notice.replace(**of_qrels, informational=options.no_relevant is not None)
 
 
-def _about(kind: Kind, qrels: Qrels, queries: Bools, metric: str = "", **fields: Any) -> Notice:
+def _about(kind: NoticeKind, qrels: Qrels, queries: Bools, metric: str = "", **fields: Any) -> Notice:
     """A notice about these queries, (Q,), with the ids of the first."""
     ids = tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MAX_QUERIES])))
     return Notice(kind, "", int(queries.sum()), metric, ids, **fields)
@@ -309,7 +311,7 @@ def tie_notices(qrels: Qrels, specs: Sequence[Spec], result: RunResult, ties: Sp
         # the range of a number is printed beside it, so only texts need a notice
         if changed.any() and (result.tie_range is None or low is None):
             undefined = 0 if spec.metric.text else int(ties.undefined[m].sum())
-            notice = _about(Kind.TIES, qrels, changed, str(spec), rule=result.ties, undefined=undefined)
+            notice = _about(NoticeKind.TIES, qrels, changed, str(spec), rule=result.ties, undefined=undefined)
             notices.append(notice.replace(value=value, low=low, high=high, at_most=bool(ties.whole[m])))
     return notices
 
@@ -346,9 +348,9 @@ def seen_tie_notices(
 def rank_notices(ranks: RankCheck, subject: str = "") -> Iterator[Notice]:
     if ranks.contradicting > ranks.compared / 2:
         rule = "scores" if ranks.of_scores else ""
-        yield Notice(Kind.RANKS, subject, ranks.contradicting, rule=rule, total=ranks.compared)
+        yield Notice(NoticeKind.RANKS, subject, ranks.contradicting, rule=rule, total=ranks.compared)
     if ranks.in_place:
-        yield Notice(Kind.BY_RANK, subject, 0, rule=ranks.in_place)
+        yield Notice(NoticeKind.BY_RANK, subject, 0, rule=ranks.in_place)
 
 
 def query_notices(
@@ -358,21 +360,21 @@ def query_notices(
     missing = wanted & (reduced.retrieved == 0)
     if missing.any():
         has_zeros = options.queries == "both" or options.no_relevant_rule == "0"
-        yield _about(Kind.MISSING, qrels, missing, rule=options.queries if has_zeros else "empty")
+        yield _about(NoticeKind.MISSING, qrels, missing, rule=options.queries if has_zeros else "empty")
     yield from line_notices(reduced)
     if len(reduced.identical.query):
         yield from identical_notices(qrels, reduced, specs, wanted, options)
     if not np.isfinite(reduced.rank).any():
-        yield Notice(Kind.NOTHING_JUDGED, "", 0)
+        yield Notice(NoticeKind.NOTHING_JUDGED, "", 0)
     yield from qrels_notices(qrels, reduced, options)
 
 
 def line_notices(reduced: Reduced) -> Iterator[Notice]:
     """What is seen from the lines of a run, judged or not."""
     for kind, count, rule in (
-        (Kind.UNJUDGED, reduced.unjudged, ""),
-        (Kind.EXTRA_FIELDS, reduced.extra.lines, str(reduced.extra.first + 1)),
-        (Kind.COLLAPSED, *reduced.collapsed),
+        (NoticeKind.UNJUDGED, reduced.unjudged, ""),
+        (NoticeKind.EXTRA_FIELDS, reduced.extra.lines, str(reduced.extra.first + 1)),
+        (NoticeKind.COLLAPSED, *reduced.collapsed),
     ):
         if count:
             yield Notice(kind, "", count, rule=rule)
@@ -399,7 +401,7 @@ def identical_notices(
     identical = np.zeros(len(wanted), np.bool_)
     identical[query[rank <= min(deepest, options.depth or math.inf)]] = True
     if (identical & wanted).any():
-        yield _about(Kind.IDENTICAL_IDS, qrels, identical & wanted)
+        yield _about(NoticeKind.IDENTICAL_IDS, qrels, identical & wanted)
 
 
 def qrels_notices(qrels: Qrels, reduced: Reduced, options: Options) -> Iterator[Notice]:
@@ -413,21 +415,21 @@ def qrels_notices(qrels: Qrels, reduced: Reduced, options: Options) -> Iterator[
     # a set of retrieved documents, each with the score 1, may happen to be relevant: then some are not in it
     judged = int(np.diff(qrels.offsets)[reduced.retrieved > 0].sum())
     if len(rows) == judged or score.min() < score.max():
-        yield Notice(Kind.QRELS_AS_RUN, "", len(rows))
+        yield Notice(NoticeKind.QRELS_AS_RUN, "", len(rows))
 
 
 def undefined_notices(qrels: Qrels, specs: Sequence[Spec], scored: Scored, counted: Bools) -> Iterator[Notice]:
     for spec, row, empty in zip(specs, scored.values, scored.empty, strict=True):
         undefined = counted & np.isnan(row) & ~empty
         if undefined.any() and not spec.metric.text:
-            yield _about(Kind.UNDEFINED, qrels, undefined, str(spec))
+            yield _about(NoticeKind.UNDEFINED, qrels, undefined, str(spec))
 
 
 def left_out_of_groups(names: Sequence[str]) -> tuple[Notice, ...]:
     """The notice of metrics that groups have, and that are left out."""
     if not names:
         return ()
-    return (Notice(Kind.EXCLUDED_METRICS, "", len(names), rule=", ".join(names), informational=True),)
+    return (Notice(NoticeKind.EXCLUDED_METRICS, "", len(names), rule=", ".join(names), informational=True),)
 
 
 APART = 1.1  # runs differ in depth where one has more than so many times the documents of another
@@ -469,14 +471,14 @@ def short_notices(specs: Sequence[Spec], short: Ints, total: int) -> Iterator[No
     """Where most queries have fewer documents than the cutoff. short: the number, (M,). total: of how many."""
     for spec, count in zip(specs, short.tolist(), strict=True):
         if count > _MOST * total:
-            yield Notice(Kind.FEW_DOCUMENTS, "", count, str(spec), total=total)
+            yield Notice(NoticeKind.FEW_DOCUMENTS, "", count, str(spec), total=total)
 
 
 def with_depths(
     notices: Iterable[Notice], runs: Depths, specs: Sequence[Spec], options: Mapping[str, Any]
 ) -> tuple[Notice, ...]:
-    """The notices, with Kind.DEPTH instead of FEW_DOCUMENTS for metrics that see what deeper runs have."""
-    others = [notice for notice in notices if notice.kind is not Kind.DEPTH]
+    """The notices, with DEPTH instead of FEW_DOCUMENTS for metrics that see what deeper runs have."""
+    others = [notice for notice in notices if notice.kind is not NoticeKind.DEPTH]
     if (ends := apart(runs)) is None:
         return tuple(others)
     (deepest, most), (shallowest, fewest), which = ends
@@ -485,8 +487,8 @@ def with_depths(
     seeing = [str(spec) for spec in valued if sees_beyond(spec, fewest, options)]
     of_depth: dict[str, Any] = {"rule": rule, "low": float(fewest), "high": float(most)}
     return (
-        *(other for other in others if not (other.kind is Kind.FEW_DOCUMENTS and other.metric in seeing)),
-        *(Notice(Kind.DEPTH, "", len(runs), metric, **of_depth) for metric in seeing),
+        *(other for other in others if not (other.kind is NoticeKind.FEW_DOCUMENTS and other.metric in seeing)),
+        *(Notice(NoticeKind.DEPTH, "", len(runs), metric, **of_depth) for metric in seeing),
     )
 
 

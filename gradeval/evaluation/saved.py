@@ -21,7 +21,7 @@ from gradeval.evaluation.score import Scored, summarize
 from gradeval.formats.json import begins_saved, parse_json
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
-from gradeval.notices import OF_QRELS, Kind, Notice
+from gradeval.notices import OF_QRELS, Notice, NoticeKind
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, VALUES, Options
 from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.tables.load import is_file, is_path, source_of
@@ -137,7 +137,7 @@ def _notice(file: _Part, index: int, content: Any) -> Notice:
     try:
         notice = Notice.from_dict(content, str(content.get("subject", "")))
         str(notice)
-        if notice.kind is Kind.JUDGED_SHARE:
+        if notice.kind is NoticeKind.JUDGED_SHARE:
             int(notice.metric.removeprefix("Judged@"))
     except (TypeError, ValueError, KeyError, AttributeError):
         raise file.error(f"notices[{index}] is not valid") from None
@@ -224,7 +224,7 @@ def common_metrics(
     every = dict.fromkeys(chain.from_iterable(of_each))
     left = [str(spec) for spec in every if spec not in common and not unlisted(spec)]
     rule = f"{', '.join(left)} ({by_file})"
-    return common, [Notice(Kind.EXCLUDED_METRICS, "", len(left), rule=rule)] if left else []
+    return common, [Notice(NoticeKind.EXCLUDED_METRICS, "", len(left), rule=rule)] if left else []
 
 
 def metrics_of_saved(metrics: Sequence[str]) -> tuple[list[Spec], tuple[Notice, ...]]:
@@ -297,11 +297,11 @@ def check_metrics(saved: SavedResult, specs: Sequence[Spec]) -> None:
 
 def _still_holds(notice: Notice, metrics: Sequence[str], options: Options, per_query: bool) -> bool:
     """Whether a saved notice of a run is about these metrics, and is not found from the values."""
-    if notice.kind is Kind.FEW_DOCUMENTS:
+    if notice.kind is NoticeKind.FEW_DOCUMENTS:
         return notice.metric in metrics
-    if notice.kind is Kind.TIES:  # saved with -q, so that it may be about values of queries alone
+    if notice.kind is NoticeKind.TIES:  # saved with -q, so that it may be about values of queries alone
         return notice.metric in metrics and options.ties is None and (per_query or notice.concerns_means)
-    return notice.kind not in (*OF_QRELS, Kind.UNDEFINED, Kind.JUDGED_SHARE)
+    return notice.kind not in (*OF_QRELS, NoticeKind.UNDEFINED, NoticeKind.JUDGED_SHARE)
 
 
 def outcomes_of_saved(
@@ -321,7 +321,7 @@ def outcomes_of_saved(
     is_known = [is_num_q(spec) or str(spec) in saved.metrics for spec in results.specs]
     specs = [*compress(results.specs, is_known)]
     # where not all was relevant, the notice that all is shows that enough was judged; nothing else does
-    share = 1.0 if any(notice.kind is Kind.ALL_RELEVANT for notice in saved.notices) else 0.0
+    share = 1.0 if any(notice.kind is NoticeKind.ALL_RELEVANT for notice in saved.notices) else 0.0
     position = {query: q for q, query in enumerate(results.queries) if chosen[q]}
 
     def notices(run: SavedRun, result: RunResult) -> Iterator[Notice]:
@@ -333,7 +333,7 @@ def outcomes_of_saved(
         yield from outcome.undefined_notices(qrels, specs, scored, result.counted)
         listed = [spec for spec in specs if spec not in unlisted]
         for notice in of_run:
-            if notice.kind is Kind.JUDGED_SHARE:
+            if notice.kind is NoticeKind.JUDGED_SHARE:
                 cutoff = int(notice.metric.partition("@")[2])
                 yield from outcome.judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)
 

@@ -31,7 +31,7 @@ from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, shown
 from gradeval.formats.write import text_column
-from gradeval.notices import MAX_QUERIES, Kind, Notice
+from gradeval.notices import MAX_QUERIES, Notice, NoticeKind
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.statistics import tests
@@ -364,10 +364,13 @@ def arrow_table(state: State, of_runs: Sequence[RunValues], metrics: int, large:
 
 # --- the states of all buckets
 
-_KINDS = [*Kind]
-_IN_ONE_ORDER = (Kind.NONE_RELEVANT, Kind.NO_RELEVANT)  # by metric together with ALL_RELEVANT
-_OF_SHARES = (Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS)  # which those of buckets do not decide
-_IN_ALL = (Kind.NO_SUBTOPICS, Kind.NOTHING_JUDGED)  # true of the whole where they are of each bucket
+_KINDS = [*NoticeKind]
+_IN_ONE_ORDER = (NoticeKind.NONE_RELEVANT, NoticeKind.NO_RELEVANT)  # by metric together with ALL_RELEVANT
+_OF_SHARES = (NoticeKind.JUDGED_SHARE, NoticeKind.FEW_DOCUMENTS)  # which those of buckets do not decide
+_IN_ALL = (
+    NoticeKind.NO_SUBTOPICS,
+    NoticeKind.NOTHING_JUDGED,
+)  # true of the whole where they are of each bucket
 
 
 class OnCluster(Sequence[Any]):
@@ -485,7 +488,7 @@ def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: Job) ->
     """Those of the qrels, then those of the runs."""
     most_judged = max((run.judged_share for run in runs), default=0.0)
     for notice in _merged_notices([bucket.notices for bucket in buckets], job.specs):
-        if notice.kind is not Kind.ALL_RELEVANT or most_judged >= outcomes.ENOUGH_JUDGED:
+        if notice.kind is not NoticeKind.ALL_RELEVANT or most_judged >= outcomes.ENOUGH_JUDGED:
             yield notice
     yield from outcomes.unscaled_notices(job.qrels, job.scale, job.specs)
     for run in runs:
@@ -515,7 +518,7 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: Job) -> _MergedRun:
     if options.tie_range:
         result = result.replace(tie_range=ON_CLUSTER)
     notices = [
-        _with_means(notice, specs, [means, *tie_means]) if notice.kind is Kind.TIES else notice
+        _with_means(notice, specs, [means, *tie_means]) if notice.kind is NoticeKind.TIES else notice
         for notice in _merged_notices([part.noticed.notices for part in parts], specs)
     ]
     notices = [notice for notice in notices if notice.concerns_means]
@@ -570,7 +573,7 @@ def _merged_notices(of_buckets: Sequence[Sequence[Notice]], specs: Sequence[Spec
     names = [*map(str, specs)]
 
     def order(notice: Notice) -> tuple[int, int]:
-        kind = Kind.ALL_RELEVANT if notice.kind in _IN_ONE_ORDER else notice.kind
+        kind = NoticeKind.ALL_RELEVANT if notice.kind in _IN_ONE_ORDER else notice.kind
         return _KINDS.index(kind), names.index(notice.metric) if notice.metric in names else -1
 
     return sorted(notices, key=order)

@@ -27,7 +27,7 @@ from gradeval.evaluation.score import check_expected
 from gradeval.formats.arrow import column_labels
 from gradeval.formats.csv import ARGUMENT, check_has, choose, simplified
 from gradeval.formats.memory import object_numbers
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Notice, NoticeKind
 from gradeval.options import FILES, PROCESS, Options, takes
 from gradeval.registry.spec import Metrics, Spec, usable
 from gradeval.spark import kernel, sessions
@@ -353,7 +353,9 @@ class SparkResults:
         """The summary, in which runs that could not be evaluated are listed as failed."""
         summary = self._summary_of(self._plan[0])
         tables = zip(self._names or ["runs"], self._tables, strict=True)
-        by_rank = (Notice(Kind.BY_RANK, name, 0, rule=run.in_place) for name, run in tables if run.in_place)
+        by_rank = (
+            Notice(NoticeKind.BY_RANK, name, 0, rule=run.in_place) for name, run in tables if run.in_place
+        )
         return summary.replace(notices=(*self._request.notices, *by_rank, *summary.notices))  # type: ignore[misc]
 
     @takes(OF_SUMS)

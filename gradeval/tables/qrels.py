@@ -15,7 +15,7 @@ from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError, UnknownQueryError
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Notice, NoticeKind
 from gradeval.options import Options
 from gradeval.records import Record
 
@@ -346,7 +346,10 @@ class JudgmentRows(Record, eq=False):
         """The first judgment of each document, with the highest grade of its subtopics."""
         qrels, keys = self.qrels, self.keys
         if len(self.again) or len(self.further):
-            counts = {Kind.DUPLICATES: len(self.again), Kind.SUBTOPICS: len(distinct(self.document))}
+            counts = {
+                NoticeKind.DUPLICATES: len(self.again),
+                NoticeKind.SUBTOPICS: len(distinct(self.document)),
+            }
             kept = self.kept()
             grade = qrels.grade.copy()
             np.maximum.at(grade, self.document, grade[self.further])

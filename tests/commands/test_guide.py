@@ -10,7 +10,7 @@ from click.shell_completion import ShellComplete
 import gradeval as package
 from gradeval.cli import app
 from gradeval.commands.guide import TOPICS
-from gradeval.notices import Kind, Notice, lines
+from gradeval.notices import Notice, NoticeKind, lines
 from gradeval.version import __version__
 
 GUIDE = Path(package.__file__).parent / "guide"
@@ -69,7 +69,7 @@ def test_unknown_topics() -> None:
     assert "'zzz' is not one of 'evaluating', 'formats', " in fails("guide", "zzz")
 
 
-def has_message(example: str, kind: Kind) -> bool:
+def has_message(example: str, kind: NoticeKind) -> bool:
     """Whether three words of the example, or all, stand together in a sentence of the kind."""
     words = re.findall(r"[a-z]+|N", re.sub(r"[\d.,]+", "N", example))[:12]
     sentences = [line for n in (1, 3) for line in lines([Notice(kind, "qrels", n, "AP@5", rule="2", total=9)])]
@@ -81,8 +81,8 @@ def test_no_kind_of_notice_is_missing() -> None:
     """Each has a section: whether it is a note, and the options that accept it."""
     text = (GUIDE / "warnings.md").read_text("utf-8")
     sections = dict(re.findall(r"^### (\w+)\n\n(.*?)(?=\n##|\Z)", text, re.MULTILINE | re.DOTALL))
-    assert sections.keys() == {kind.value for kind in Kind}
-    for kind in Kind:
+    assert sections.keys() == {kind.value for kind in NoticeKind}
+    for kind in NoticeKind:
         section, row = " ".join(sections[kind.value].split()), kind.row
         assert has_message(section.split("*")[1], kind), f"{kind.value}: no example of its message"
         assert (f"`--allow {kind.value}`" in section) != row.is_note, kind

@@ -12,14 +12,14 @@ from helpers import each, each_row, raises
 
 from gradeval import OptionError, compare, evaluate, explain
 from gradeval.evaluation.outcome import with_depths
-from gradeval.notices import Kind, Notice, lines
+from gradeval.notices import Notice, NoticeKind, lines
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
 
 Data = dict[str, dict[str, Any]]
 
 
-def found(qrels: Data, run: Any, metrics: str = "AP", **options: Any) -> defaultdict[Kind, list[Notice]]:
+def found(qrels: Data, run: Any, metrics: str = "AP", **options: Any) -> defaultdict[NoticeKind, list[Notice]]:
     kinds = defaultdict(list)
     for notice in evaluate(qrels, run, metrics, **options).notices:
         kinds[notice.kind].append(notice)
@@ -62,7 +62,7 @@ HALF_JUDGED: Data = {"1": ranking("a", "x", "y", "z"), "2": ranking("a", "b", "x
 def test_judged_share(metrics: str, options: dict[str, Any], cutoff: int, share: float | None) -> None:
     """The mean over the queries of the run, at the largest small cutoff."""
     for qrels in (JUDGED, JUDGED | {"3": {"a": 1}}):
-        notices = found(qrels, HALF_JUDGED, metrics, **options)[Kind.JUDGED_SHARE]
+        notices = found(qrels, HALF_JUDGED, metrics, **options)[NoticeKind.JUDGED_SHARE]
         assert [(one.metric, one.value) for one in notices] == ([(f"Judged@{cutoff}", share)] if share else [])
     if share == 0.375 and cutoff == 10:
         assert not notices[0].informational and str(notices[0]) == (
@@ -78,9 +78,9 @@ def test_a_small_judged_share_is_a_warning(count: int, is_note: bool) -> None:
     run = {"1": ranking(*(f"d{n}" for n in range(count)), *others)}
     for lowest in (0, 1):
         qrels = {"1": {f"d{n}": 2 for n in range(count)} | {"z": lowest}}
-        [notice] = found(qrels, run, rel=2)[Kind.JUDGED_SHARE]
+        [notice] = found(qrels, run, rel=2)[NoticeKind.JUDGED_SHARE]
         assert (notice.value, notice.informational) == (count / 10, is_note or lowest > 0)
-    [notice] = found(qrels, run, rel=2, zero_grade=1)[Kind.JUDGED_SHARE]
+    [notice] = found(qrels, run, rel=2, zero_grade=1)[NoticeKind.JUDGED_SHARE]
     assert notice.informational == is_note
 
 
@@ -101,13 +101,13 @@ SHIFTED: Data = {"1": {"a": 1.3, "b": 0.1}}
     (GRADED, {"1": {"c": 1}, "2": {"a": 1}}, {}, False),  # a set
 )
 def test_qrels_as_run(qrels: Data, run: Data, options: dict[str, Any], expected: bool) -> None:
-    notices = found(qrels, run, **options)[Kind.QRELS_AS_RUN]
+    notices = found(qrels, run, **options)[NoticeKind.QRELS_AS_RUN]
     assert bool(notices) == expected
     if run is GRADED:
         assert (notices[0].informational, notices[0].count) == (False, 5)
         said = "run1: every document is judged and its score is its grade; is this the qrels file?"
         assert str(notices[0]) == said
-    assert [*lines([Notice(Kind.QRELS_AS_RUN, name, 5) for name in "ab"], 3)] == [
+    assert [*lines([Notice(NoticeKind.QRELS_AS_RUN, name, 5) for name in "ab"], 3)] == [
         "2 of 3 runs hold judged documents only, whose scores are their grades (a, b); are these qrels files?"
     ]
 
@@ -126,8 +126,8 @@ def test_gains_that_another_tool_does_not_scale() -> None:
     assert compare(qrels, [run, run], "rbp.95").sentences(True) == [said.format("")]
     assert explain(qrels, run, "rbp.95", "1")[0].notices == results.notices[:1]
     for metrics in ("rbp(p=0.95)", "rbp.p=0.95", "rbp.1=3,2=9"):
-        assert Kind.UNSCALED_ELSEWHERE not in found(qrels, run, metrics)
-    assert Kind.UNSCALED_ELSEWHERE not in found({"1": {"a": 1, "b": 0.5}}, run, "rbp.95")
+        assert NoticeKind.UNSCALED_ELSEWHERE not in found(qrels, run, metrics)
+    assert NoticeKind.UNSCALED_ELSEWHERE not in found({"1": {"a": 1, "b": 0.5}}, run, "rbp.95")
 
 
 STARS: Data = {"u": {"a": 5, "b": 1, "c": 3}}
@@ -146,7 +146,7 @@ STARS: Data = {"u": {"a": 5, "b": 1, "c": 3}}
 )
 def test_all_relevant(qrels: Data, metrics: str, options: dict[str, Any], named: str) -> None:
     run = {"u": ranking("b", "c", "a") if qrels is STARS else ranking("a", "x", "y")}
-    notices = found(qrels, run, metrics, **options)[Kind.ALL_RELEVANT]
+    notices = found(qrels, run, metrics, **options)[NoticeKind.ALL_RELEVANT]
     assert [one.metric for one in notices] == named.split()
     if len(notices) == 3:
         assert next(lines(notices)) == (
@@ -157,14 +157,14 @@ def test_all_relevant(qrels: Data, metrics: str, options: dict[str, Any], named:
 
 def test_none_relevant() -> None:
     qrels = {"1": {"a": 3, "b": 0}}
-    [notice] = found(qrels, {"1": ranking("a")}, "AP", rel=5)[Kind.NONE_RELEVANT]
+    [notice] = found(qrels, {"1": ranking("a")}, "AP", rel=5)[NoticeKind.NONE_RELEVANT]
     assert str(notice) == (
         "qrels: no judged document has grade 5, the threshold of AP, or a higher one (the highest grade is 3)"
     )
     kinds = found(qrels, {"1": ranking("a")}, "nDCG AP(rel=3) AP(rel=4) P(rel=4)@1")
-    assert [one.metric for one in kinds[Kind.NONE_RELEVANT]] == ["AP(rel=4)", "P(rel=4)@1"]
-    assert Kind.NO_RELEVANT not in kinds
-    notices = found({"1": {"a": 0}, "2": {"a": -1}}, {"1": ranking("a")}, "nDCG AP")[Kind.NONE_RELEVANT]
+    assert [one.metric for one in kinds[NoticeKind.NONE_RELEVANT]] == ["AP(rel=4)", "P(rel=4)@1"]
+    assert NoticeKind.NO_RELEVANT not in kinds
+    notices = found({"1": {"a": 0}, "2": {"a": -1}}, {"1": ranking("a")}, "nDCG AP")[NoticeKind.NONE_RELEVANT]
     assert [one.metric for one in notices] == ["nDCG", "AP"]
     assert next(lines(notices)) == (
         "qrels: no judged document is relevant (the highest grade is 0); nor is one for 1 other metric"
@@ -202,33 +202,33 @@ def test_values_without_a_relevant_document(rule: str, value: float) -> None:
     qrels: Data = {"1": {"a": 2}, "2": {"a": 2, "b": 0}, "3": {"a": 2}}
     results = evaluate(qrels, {"1": ranking("a"), "2": ranking("b", "x")}, DIVIDE, no_relevant=rule)
     assert all(list(results.values(0, spec)[1:]) == [0, 0] for spec in results.specs)
-    assert not [notice for notice in results.notices if notice.kind is Kind.NO_RELEVANT]
+    assert not [notice for notice in results.notices if notice.kind is NoticeKind.NO_RELEVANT]
 
 
 def test_no_relevant() -> None:
-    notices = found(SOME_QRELS, SOME_RUN, "AP nDCG P@2")[Kind.NO_RELEVANT]
+    notices = found(SOME_QRELS, SOME_RUN, "AP nDCG P@2")[NoticeKind.NO_RELEVANT]
     assert [(one.metric, one.count, one.total) for one in notices] == [("AP", 1, 2), ("nDCG", 1, 2)]
     assert next(lines(notices)) == (
         "qrels: 1 query has no relevant document, counted as 0 in the mean of AP and of 1 other metric "
         "(see --no-relevant)"
     )
     kinds = found(SOME_QRELS, SOME_RUN, "AP(rel=2)", no_relevant="skip")
-    [notice] = kinds[Kind.NO_RELEVANT]
+    [notice] = kinds[NoticeKind.NO_RELEVANT]
     assert notice.informational and notice.queries == ("2",)
     assert str(notice) == "qrels: 1 query has no relevant document, excluded from the mean of AP(rel=2)"
-    assert Kind.UNDEFINED not in kinds
-    assert Kind.NO_RELEVANT not in found(SOME_QRELS, SOME_RUN, "AP", query_ids="1")
+    assert NoticeKind.UNDEFINED not in kinds
+    assert NoticeKind.NO_RELEVANT not in found(SOME_QRELS, SOME_RUN, "AP", query_ids="1")
     what = "no_relevant must be 0 or 1 or skip, not '2'"
     raises(OptionError, what, evaluate, SOME_QRELS, SOME_RUN, "AP", no_relevant=2)
     # queries that the run lacks: each notice says what is counted, in any of the runs
     run: Data = {"1": ranking("b", "a", "c")}
     for rule, fate in ((None, "counted as 0"), ("1", "evaluated with an empty ranking")):
         kinds = found(SOME_QRELS, run, "AP", no_relevant=rule)
-        assert str(kinds[Kind.MISSING][0]) == f"run1: 1 judged query is not in the run ('2'), {fate}"
-    assert Kind.NO_RELEVANT in kinds
+        assert str(kinds[NoticeKind.MISSING][0]) == f"run1: 1 judged query is not in the run ('2'), {fate}"
+    assert NoticeKind.NO_RELEVANT in kinds
     for runs, expected in ((run, False), ([run, SOME_RUN], True), ([SOME_RUN, run], True)):
         kinds = found(SOME_QRELS, runs, "AP", no_relevant="1", queries="both")
-        assert (Kind.NO_RELEVANT in kinds) == expected
+        assert (NoticeKind.NO_RELEVANT in kinds) == expected
 
 
 def test_many_runs() -> None:
@@ -272,7 +272,7 @@ def test_ranks(rows: str, counts: tuple[int, int] | None, tmp_path: Path) -> Non
     text = "".join(f"{query} Q0 d{n} {rank} {score} t\n" for n, (query, rank, score) in enumerate(fields))
     [path] = written(tmp_path, run=text)
     results = evaluate({"1": {"d0": 1}, "2": {"d3": 1}, "3": {"d5": 1}}, path, "AP", ties="trec")
-    notices = [notice for notice in results.notices if notice.kind is Kind.RANKS]
+    notices = [notice for notice in results.notices if notice.kind is NoticeKind.RANKS]
     assert [(one.count, one.total) for one in notices] == ([counts] if counts else [])
     if counts == (2, 3):
         assert str(notices[0]) == (
@@ -333,10 +333,12 @@ JUDGED_ONLY = {"judged_only": True}
 )
 def test_identical_ids(metrics: str, options: Any, expected: str) -> None:
     qrels, run = (OTHERS_QRELS, OTHERS_RUN) if "judged_only" in f"{metrics} {options}" else (OWN_QRELS, OWN_RUN)
-    notices = found(qrels, run, metrics, **options)[Kind.IDENTICAL_IDS]
+    notices = found(qrels, run, metrics, **options)[NoticeKind.IDENTICAL_IDS]
     assert [query for one in notices for query in one.queries] == expected.split()
-    assert Kind.IDENTICAL_IDS not in found(qrels, run, metrics, **options, ignore_identical_ids=True)
-    assert Kind.IDENTICAL_IDS not in found(qrels, {"q1": ranking("a", "q2"), "q2": ranking("q1", "b")}, "AP")
+    assert NoticeKind.IDENTICAL_IDS not in found(qrels, run, metrics, **options, ignore_identical_ids=True)
+    assert NoticeKind.IDENTICAL_IDS not in found(
+        qrels, {"q1": ranking("a", "q2"), "q2": ranking("q1", "b")}, "AP"
+    )
 
 
 @each("ids", [False, True])
@@ -346,7 +348,7 @@ def test_documents_without_ids(ids: bool, tmp_path: Path) -> None:
     path, scores = written(tmp_path, letor=text, scores="4\n3\n2\n1\n")
     for run, options in ((path, {"features": 1}), (scores, {}), ({"1": ranking("1", "2")}, {})):
         notices = evaluate(path, run, "AP", **options).notices
-        assert (Kind.IDENTICAL_IDS in {one.kind for one in notices}) == ids
+        assert (NoticeKind.IDENTICAL_IDS in {one.kind for one in notices}) == ids
         if not isinstance(run, dict):
             values = evaluate(path, run, "num_ret", ignore_identical_ids=True, **options).runs[0].values
             assert values.tolist() == [[4 - ids]]
@@ -358,9 +360,9 @@ def test_lines_of_identical_ids(tmp_path: Path) -> None:
     scattered = "".join(text[::2] + text[1::2])
     qrels, *runs = written(tmp_path, q=qrels_text(OWN_QRELS), run="".join(text), scattered=scattered)
     for run in (*runs, OWN_RUN):
-        [notice] = found(qrels, run, "nDCG@3")[Kind.IDENTICAL_IDS]
+        [notice] = found(qrels, run, "nDCG@3")[NoticeKind.IDENTICAL_IDS]
         assert set(notice.queries) == {"q1", "a-long-query-id"}
-    [notice] = found(OWN_QRELS, OWN_RUN, "nDCG@3")[Kind.IDENTICAL_IDS]
+    [notice] = found(OWN_QRELS, OWN_RUN, "nDCG@3")[NoticeKind.IDENTICAL_IDS]
     ids = "'q1', 'a-long-query-id'"
     assert str(notice) == f"run1: 2 queries retrieve a document with the query's id ({ids}); {hint}"
     both = evaluate(OWN_QRELS, [OWN_RUN, {"q1": ranking("q1")}], "nDCG@3").warnings
@@ -384,9 +386,9 @@ DEEP, SHORT, MORE = (
     ("nDCG@5", {"judged_only": True}, ["nDCG@5"]),  # whose documents may all be unjudged
 )
 def test_depth(metrics: str, options: Any, expected: list[str]) -> None:
-    notices = found(DEEP_QRELS, (DEEP, SHORT), metrics, **options)[Kind.DEPTH]
+    notices = found(DEEP_QRELS, (DEEP, SHORT), metrics, **options)[NoticeKind.DEPTH]
     assert [one.metric for one in notices] == expected
-    assert Kind.DEPTH not in found(DEEP_QRELS, (MORE, SHORT), "AP")  # a tenth more is no difference
+    assert NoticeKind.DEPTH not in found(DEEP_QRELS, (MORE, SHORT), "AP")  # a tenth more is no difference
 
 
 def test_lines_of_depths(tmp_path: Path) -> None:
@@ -394,7 +396,7 @@ def test_lines_of_depths(tmp_path: Path) -> None:
     said = "runs differ in depth: bm25 29 documents per query, other 10; AP, R@20 depend on it"
     assert f"{said} (depth=10)" in results.warnings
     assert f"{said} (-M 10)" in lines(results.notices)
-    [notice] = [one for one in results.notices if one.metric == "AP" and one.kind is Kind.DEPTH]
+    [notice] = [one for one in results.notices if one.metric == "AP" and one.kind is NoticeKind.DEPTH]
     same = [("bm25", (9,) * 5), ("other", (9,) * 5)]  # joined with others, they are looked at again
     assert with_depths([notice], same, parse("AP"), {}) == ()
     again = [("bm25", (29,) * 5), ("other", (10,) * 5)]
@@ -404,7 +406,7 @@ def test_lines_of_depths(tmp_path: Path) -> None:
     qrels, deep, short = written(tmp_path, q=qrels_text(DEEP_QRELS), **texts)
     [path] = written(tmp_path, saved=gradeval("-f", "json", "-q", "-m", "AP", qrels, deep).out)
     both = (
-        [one for one in compare(qrels, [run, short], "AP").notices if one.kind is Kind.DEPTH]
+        [one for one in compare(qrels, [run, short], "AP").notices if one.kind is NoticeKind.DEPTH]
         for run in (deep, path)
     )
     expected, of_saved = both
@@ -413,7 +415,7 @@ def test_lines_of_depths(tmp_path: Path) -> None:
     unjudged = {query: ranking(*run, *(f"x{n}" for n in range(500))) for query, run in DEEP.items()}
     for metric, depth in (("nDCG@100", True), ("nDCG@10", False)):
         kinds = {one.kind for one in compare(DEEP_QRELS, {"deep": unjudged, "short": SHORT}, metric).notices}
-        assert (Kind.DEPTH in kinds) == depth and not (depth and Kind.JUDGED_DIFFERS in kinds)
+        assert (NoticeKind.DEPTH in kinds) == depth and not (depth and NoticeKind.JUDGED_DIFFERS in kinds)
 
 
 def test_depth_of_most_or_some_queries() -> None:
@@ -428,7 +430,7 @@ def test_depth_of_most_or_some_queries() -> None:
         (19, []),
     ):
         other = {query: (DEEP if int(query) < count else SHORT)["1"] for query in qrels}
-        notices = found(qrels, {"deep": deep, "other": other}, "AP")[Kind.DEPTH]
+        notices = found(qrels, {"deep": deep, "other": other}, "AP")[NoticeKind.DEPTH]
         assert [one.rule for one in notices] == rules
 
 

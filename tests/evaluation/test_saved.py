@@ -16,7 +16,7 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import with_saved
 from gradeval.evaluation.saved import is_saved
 from gradeval.formats.sources import Source
-from gradeval.notices import Kind
+from gradeval.notices import NoticeKind
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 
@@ -222,7 +222,7 @@ def test_refusals() -> None:
     [name] = with_saved("q", [(None, "q.json")])[1][0][1].runs
     assert name.name == "q"
     found = gradeval.evaluate("q", "q.json", "AP")
-    assert [one.kind for one in found.notices].count(Kind.NO_RELEVANT) == 1
+    assert [one.kind for one in found.notices].count(NoticeKind.NO_RELEVANT) == 1
 
 
 def test_runs_are_not_taken_for_saved_results(tmp_path: Path) -> None:
@@ -265,11 +265,11 @@ def test_metrics_are_those_that_all_saved_results_have() -> None:
     for runs in (["few.json", "a.json"], ["a.json", "few.json", "a.run"]):
         found = gradeval.compare("q", runs)
         assert [metric.name for metric in found.values.metrics] == ["AP"]
-        [notice] = [one for one in found.notices if one.kind is Kind.EXCLUDED_METRICS]
+        [notice] = [one for one in found.notices if one.kind is NoticeKind.EXCLUDED_METRICS]
         has = {"few.json has num_q, nDCG@5, AP", "a.json has AP, nDCG@3, num_q, rankDCG"}
         assert set(notice.rule.removesuffix(")").partition(" (")[2].split("; ")) == has
         assert "3 metrics are not in every table or saved result, excluded: " in str(notice)
-    assert Kind.EXCLUDED_METRICS not in {one.kind for one in gradeval.compare("q", runs, "AP").notices}
+    assert NoticeKind.EXCLUDED_METRICS not in {one.kind for one in gradeval.compare("q", runs, "AP").notices}
     save("other.json", "b.run", metrics="P@1")
     assert refused("a.json", "other.json", metrics=None) == (
         "other.json: no metric is in every saved result (a.json has AP, nDCG@3, num_q, rankDCG; "
@@ -289,8 +289,8 @@ def test_notices_are_those_of_the_run(asked: str, queries: str) -> None:
         save(f"{name}.json", f"{name}.run", metrics="AP nDCG@10 rankDCG tau", **options)
     for runs in (["a", "b"], ["b"]):
         own = gradeval.evaluate("q", [f"{name}.run" for name in runs], asked, **options).notices
-        assert {Kind.DUPLICATES, Kind.NO_RELEVANT, Kind.TIES} <= {one.kind for one in own}
-        assert (Kind.FEW_DOCUMENTS in {one.kind for one in own}) == ("@10" in asked)
+        assert {NoticeKind.DUPLICATES, NoticeKind.NO_RELEVANT, NoticeKind.TIES} <= {one.kind for one in own}
+        assert (NoticeKind.FEW_DOCUMENTS in {one.kind for one in own}) == ("@10" in asked)
         for ends in product((".run", ".json"), repeat=len(runs)):
             files = [f"{name}{end}" for name, end in zip(runs, ends, strict=True)]
             found = gradeval.evaluate("q", files, asked, **options)

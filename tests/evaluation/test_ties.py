@@ -16,7 +16,7 @@ from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.score import has_expected, rises, score
-from gradeval.notices import Kind, Notice, lines
+from gradeval.notices import Notice, NoticeKind, lines
 from gradeval.options import Options
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
@@ -71,7 +71,7 @@ def noticed(cases: Sequence[Case], names: Sequence[str], **options: object) -> d
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gradeval.evaluation.outcome.TRIALS", None)
         patch.setattr("gradeval.evaluation.outcome.MAX_QUERIES", len(cases))
-        notices = [one for one in evaluated(cases, names, **options).notices if one.kind is Kind.TIES]
+        notices = [one for one in evaluated(cases, names, **options).notices if one.kind is NoticeKind.TIES]
     found = {one.metric: set(map(int, one.queries)) for one in notices}
     assert [one.count for one in notices] == [len(of) for of in found.values()]
     return {name: set() for name in names} | found
@@ -168,13 +168,13 @@ def test_a_sample_of_many_queries_shows_as_much(options, monkeypatch: pytest.Mon
     for trials in (None, 20):
         monkeypatch.setattr("gradeval.evaluation.outcome.TRIALS", trials)
         notices = evaluated(cases, names, **options).notices
-        noticed.append({notice.metric for notice in notices if notice.kind is Kind.TIES})
+        noticed.append({notice.metric for notice in notices if notice.kind is NoticeKind.TIES})
     assert noticed[0] == noticed[1] and len(noticed[0]) > 30
 
 
 def tie_notes(qrels: dict[str, Grades], runs: object, metrics: str, depth: int) -> tuple[Notice, str]:
     notices = gradeval.evaluate(qrels, runs, metrics, depth=depth).notices
-    found = [one for one in notices if one.kind is Kind.TIES]
+    found = [one for one in notices if one.kind is NoticeKind.TIES]
     return found[0], next(lines(found, 2))
 
 
@@ -283,5 +283,5 @@ def test_a_sum_has_no_expected_value_where_a_query_has_none():
     qrels, run = {"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 2.0, "b": 2.0}, "2": {"a": 2.0, "b": 1.0}}
     results = evaluate(qrels, run, "num_rel_ret AP", tie_range=True, depth=1)
     np.testing.assert_equal(results.tie_ranges[:, 0], [[1, 0.5], [2, 1.0], [np.nan, 0.75]])
-    [notice] = [of for of in evaluate(qrels, run, "num_rel_ret", depth=1).notices if of.kind is Kind.TIES]
+    [notice] = [of for of in evaluate(qrels, run, "num_rel_ret", depth=1).notices if of.kind is NoticeKind.TIES]
     assert (notice.low, notice.high, notice.expected) == (1, 2, None)

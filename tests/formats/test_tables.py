@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from formats.reading import COMPRESSED, PACKERS, Small, errors_of, read
 from gradeval import OptionError, evaluate
 from gradeval.formats.detect import detect
-from gradeval.notices import Kind
+from gradeval.notices import NoticeKind
 from gradeval.options import Options
 
 SIZES = [1, 7, 40, 1 << 20]
@@ -174,7 +174,7 @@ def test_scores_that_are_ranks(name, tmp_path):
         write.get(path.suffix, run.to_parquet)(path)
     results = evaluate(qrels, path if name else run, "RR", columns={"score": "place"})
     assert results.mean(0, "RR") == 2 / 3
-    ranks = [(notice.count, notice.total) for notice in results.notices if notice.kind is Kind.RANKS]
+    ranks = [(notice.count, notice.total) for notice in results.notices if notice.kind is NoticeKind.RANKS]
     assert ranks == [(2, 2)]
 
 

@@ -8,7 +8,7 @@ from helpers import each, each_row
 from ir_measures.providers import registry
 
 from gradeval import MetricError, evaluate
-from gradeval.notices import Kind
+from gradeval.notices import NoticeKind
 from gradeval.registry.dialects import MEASURES, PROVIDERS, TO_OURS, printed
 from gradeval.registry.metric import Metric
 from gradeval.registry.spec import metric_of
@@ -48,7 +48,7 @@ def can_change(metric: Metric) -> bool:
     for name in names:
         with suppress(MetricError):  # of those that require more
             notices += evaluate(qrels, run, name).notices
-    return any(notice.kind is Kind.TIES for notice in notices)
+    return any(notice.kind is NoticeKind.TIES for notice in notices)
 
 
 @each("name", PROVIDERS)

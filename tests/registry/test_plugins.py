@@ -14,7 +14,7 @@ from helpers import each, each_row, error_of, judgments_of, raises, ranked
 import gradeval
 from gradeval import MetricError
 from gradeval.arrays.segments import Segments
-from gradeval.notices import Kind as NoticeKind
+from gradeval.notices import NoticeKind
 from gradeval.registry.invariants import PROMOTION_HELPS, Condition
 from gradeval.registry.metric import REGISTRY, Kind, load, metric
 from gradeval.registry.pages import page, table

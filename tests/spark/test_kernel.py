@@ -16,7 +16,7 @@ import gradeval
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, OptionError
 from gradeval.formats.diagnostics import COLLAPSES
-from gradeval.notices import Kind
+from gradeval.notices import NoticeKind
 from gradeval.options import Options
 from gradeval.spark.kernel import Job, Statistics, comparison, evaluate_bucket, merged
 from gradeval.spark.results import Request, SparkResults, bucket_count
@@ -44,7 +44,7 @@ def told(results: gradeval.Results) -> list[Any]:
     """
     notices = [one.replace(queries=tuple(sorted(one.queries))) for one in results.notices]
     return [
-        (one.kind, one.metric, one.subject) if one.kind is Kind.TIES and not one.at_most else str(one)
+        (one.kind, one.metric, one.subject) if one.kind is NoticeKind.TIES and not one.at_most else str(one)
         for one in notices
     ]
 
@@ -180,7 +180,7 @@ def test_bad_rows_are_named() -> None:
         "1e150 in absolute value; rescale them",
     ]
     notices = one_bucket(judged[:1] * 3, []).notices
-    assert [notice.count for notice in notices if notice.kind is Kind.DUPLICATES] == [2]
+    assert [notice.count for notice in notices if notice.kind is NoticeKind.DUPLICATES] == [2]
     line = one_bucket([("\0" + "1 field\0x", None, None)], [], qrels="qrels.txt")
     assert str(line).splitlines() == ["qrels.txt: line 'x': 1 field"]
     [error] = str(one_bucket(QREL, [], version="0")).splitlines()
@@ -196,7 +196,7 @@ def test_the_best_passage_counts() -> None:
     expected = gradeval.evaluate(QRELS, {"first": passages}, "AP num_ret", **options)
     assert results.means == pytest.approx(expected.means)
     assert results.means == pytest.approx(gradeval.evaluate(QRELS, RUN, "AP num_ret").means)
-    notes = [[str(one) for one in of.notices if one.kind is Kind.COLLAPSED] for of in (results, expected)]
+    notes = [[str(one) for one in of.notices if one.kind is NoticeKind.COLLAPSED] for of in (results, expected)]
     assert notes[0] == notes[1] != []
     twice = [(0, "q", "d", 2.0), (0, "q", "e", 3.0), (0, "q", "d", 4.0)]
     best = one_bucket(QREL, twice, options=Options(duplicates="best")).runs[0]
@@ -258,7 +258,7 @@ def test_what_only_all_buckets_know() -> None:
     short = {"a": {query: {"a": 1.0} for query in graded}}
     job = job_of(graded, short, ["P@5"])
     notices = merged(evaluated(graded, short, job, 4)[0], job).notices
-    assert [(one.count, one.total) for one in notices if one.kind is Kind.FEW_DOCUMENTS] == [(8, 8)]
+    assert [(one.count, one.total) for one in notices if one.kind is NoticeKind.FEW_DOCUMENTS] == [(8, 8)]
     large = {q: dict.fromkeys(of, 2000.0) for q, of in QRELS.items()}
     job = job_of(large, RUNS, ["nDCG(gain=exp)"])
     failed = merged(evaluated(large, RUNS, job, 3)[0], job).failed
@@ -296,7 +296,9 @@ def test_moments_empty_tables_and_how_many_buckets() -> None:
     """Each core has as many buckets, of a million rows at most; each has some rows."""
     bucket = one_bucket([], [(0, "q", "d", 1.0), (0, "r", "d", 1.0)])
     assert [run.counted for run in (*bucket.runs, *one_bucket([], []).runs)] == [0] * 4
-    assert [notice.count for notice in bucket.runs[0].noticed.notices if notice.kind is Kind.UNJUDGED] == [2]
+    assert [
+        notice.count for notice in bucket.runs[0].noticed.notices if notice.kind is NoticeKind.UNJUDGED
+    ] == [2]
     assert [run.values.total.tolist() for run in one_bucket(QREL, []).runs] == [[[0.0]], [[0.0]]]
     rows = (0, 4), (100_000, 256), (10**6, 2), (5 * 10**6, 2), (10**7, 256), (10**9, 64), (10**14, 64)
     assert [bucket_count(*case) for case in rows] == [1, 1, 2, 6, 152, 960, 100_000]
@@ -328,5 +330,7 @@ def test_ties_that_change_too_little() -> None:
         qrels, runs = {"q": grades, **others}, {"r": {"q": tied, **{query: {"a": 2.0} for query in others}}}
         job = job_of(qrels, runs, ["AP"])
         results, expected = merged(evaluated(qrels, runs, job, 5)[0], job), gradeval.evaluate(qrels, runs, "AP")
-        assert [one.kind for one in expected.notices if one.kind is Kind.TIES] == [Kind.TIES] * is_said
+        assert [one.kind for one in expected.notices if one.kind is NoticeKind.TIES] == [
+            NoticeKind.TIES
+        ] * is_said
         assert told(results) == told(expected)

@@ -17,7 +17,7 @@ from metrics.test_every_option import QRELS, RUN
 
 import gradeval
 from gradeval.errors import GradevalError, InputError, OptionError
-from gradeval.notices import Kind
+from gradeval.notices import NoticeKind
 from gradeval.spark.results import bucket_function, in_buckets
 
 from .tables import check, every_metric
@@ -100,7 +100,7 @@ def test_ranks_and_distances(spark: Any) -> None:
         check(given, expected)
     found = gradeval.spark.evaluate(qrels, {"run": runs}, "AP nDCG@3").results()
     assert found.means.tolist() == given.results().means.tolist()
-    by_rank = [(notice.subject, notice.rule) for notice in found.notices if notice.kind is Kind.BY_RANK]
+    by_rank = [(notice.subject, notice.rule) for notice in found.notices if notice.kind is NoticeKind.BY_RANK]
     assert by_rank == [("run", "Position")]
     runs = runs.withColumnRenamed("Position", "distance")
     what = r"a distance, of which the lowest comes first\. columns=\{'distance': NAME\} reads"

@@ -10,7 +10,7 @@ import gradeval
 from gradeval import evaluate
 from gradeval.errors import GradevalError, InputError, OptionError
 from gradeval.file_formats import QRELS_FORMATS, RUN_FORMATS
-from gradeval.notices import Kind
+from gradeval.notices import NoticeKind
 from gradeval.options import Options, parse_features
 from gradeval.tables.load import open_qrels, open_runs
 from tables.opened import qrels_of, ranks_of
@@ -249,5 +249,5 @@ def test_ties_of_letor(kind, tmp_path):
     trec.write_text("".join(f"1 Q0 {n} 1 5 t\n" for n in range(1, 13)))
     assert order(trec) == by_bytes
     results = evaluate(letor, run, "DCG", **more)
-    assert [notice.rule for notice in results.notices if notice.kind is Kind.TIES] == ["input"]
+    assert [notice.rule for notice in results.notices if notice.kind is NoticeKind.TIES] == ["input"]
     assert evaluate(letor, trec, "DCG").runs[0].ties == "trec"

@@ -17,7 +17,7 @@ from gradeval.formats.columns import Columns, Table
 from gradeval.formats.diagnostics import SHOWN, Problems
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import run_columns
-from gradeval.notices import Kind
+from gradeval.notices import NoticeKind
 from gradeval.options import TIES
 from gradeval.tables import reduction
 from gradeval.tables.ranking import Collapse
@@ -184,7 +184,7 @@ def test_data_in_memory():
     results = evaluate(JUDGED, PASSAGES, metrics, **options)
     assert results.mean(0, "num_ret") == 5
     assert results.per_query(0, "num_ret") == {"1": 4, "2": 1}
-    [notice] = [notice for notice in results.notices if notice.kind is Kind.COLLAPSED]
+    [notice] = [notice for notice in results.notices if notice.kind is NoticeKind.COLLAPSED]
     assert str(notice) == "run1: 1 passage collapsed: each document counts once, with its best score"
     assert notice.informational
     evaluator = Evaluator(JUDGED, metrics)

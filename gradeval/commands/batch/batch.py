@@ -37,9 +37,9 @@ from gradeval.formats.json import parse_json
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source, changed_error
-from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
+from gradeval.notices import MAX_SUBJECTS, Notice, NoticeKind, lines
 from gradeval.options import DEFAULT_TIES, Options
-from gradeval.registry.metric import Kind as MetricKind
+from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render import document as doc
 from gradeval.statistics import tests
@@ -182,7 +182,7 @@ class Batch(doc.WithNotices, doc.Tabular):
             return math.fsum(value.mean for value in values) / len(values)
         if spec.metric.is_summed:
             return math.fsum(value.mean for value in values)
-        if spec.metric.kind is MetricKind.GEOMETRIC:
+        if spec.metric.kind is Kind.GEOMETRIC:
             return math.exp(math.fsum(value.n * math.log(value.mean) for value in values) / total)
         return math.fsum(value.n * value.mean for value in values) / total
 
@@ -223,7 +223,7 @@ class Batch(doc.WithNotices, doc.Tabular):
         if len(self.collections) > 1:
             systems = first_names(dict.fromkeys(cell.system for cell in missing), MAX_SUBJECTS)
             rule += f"; no average of {systems}"
-        yield Notice(Kind.MISSING_RUNS, "", len(missing), rule=rule, total=len(self.cells))
+        yield Notice(NoticeKind.MISSING_RUNS, "", len(missing), rule=rule, total=len(self.cells))
 
     def _has_baseline(self, collection: Collection) -> bool:
         return self.baseline in [cell.system for cell in self.cells_of(collection, done=True)]
@@ -238,7 +238,7 @@ class Batch(doc.WithNotices, doc.Tabular):
         if self.baseline is not None and lacking:
             rule = first_names(lacking, MAX_SUBJECTS)
             total = len(self.collections)
-            yield Notice(Kind.NO_BASELINE, self.baseline, len(lacking), rule=rule, total=total)
+            yield Notice(NoticeKind.NO_BASELINE, self.baseline, len(lacking), rule=rule, total=total)
 
     def _judged_apart(self, collection: Collection) -> Iterator[Notice]:
         """Where systems that are compared differ in how much of them was judged, or that is unknown."""
@@ -258,7 +258,7 @@ class Batch(doc.WithNotices, doc.Tabular):
         notices = (notice for cell in cells for notice in cell.notices)
         depths = [(cell.system, cell.depths) for cell in cells]
         for notice in with_depths(notices, depths, collection.specs, options):
-            yield notice.replace(subject=collection.name) if notice.kind is Kind.DEPTH else notice
+            yield notice.replace(subject=collection.name) if notice.kind is NoticeKind.DEPTH else notice
 
     @property
     def runs_read(self) -> int:
@@ -512,7 +512,9 @@ class _CollectionCells:
         cell = f"{self.name}/{run.name}"
         metrics = {"", *values}  # not Judged@k, which is evaluated besides
         notices = (
-            notice for notice in results.notices if notice.metric in metrics or notice.kind is Kind.JUDGED_SHARE
+            notice
+            for notice in results.notices
+            if notice.metric in metrics or notice.kind is NoticeKind.JUDGED_SHARE
         )
         return self.cell(
             run.name,

@@ -21,7 +21,7 @@ from gradeval.evaluation.outcome import Quantiles, apart, left_out_of_groups, no
 from gradeval.evaluation.results import Results, Runs, SavedResult
 from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.evaluation.score import weighted_means
-from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice, lines
+from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Notice, NoticeKind, lines
 from gradeval.options import COMPARED_METRICS, Options, takes
 from gradeval.registry.spec import Metrics, Spec, parse, usable
 from gradeval.render.document import Tabular, WithNotices, exact, warned
@@ -229,10 +229,10 @@ class Judged:
     def notices(self, runs: Sequence[str]) -> Iterator[Notice]:
         if self.differs and not self.by_depth:
             known = self.means[~np.isnan(self.means)].tolist()
-            yield Notice(Kind.JUDGED_DIFFERS, "", len(known), self.name, low=min(known), high=max(known))
+            yield Notice(NoticeKind.JUDGED_DIFFERS, "", len(known), self.name, low=min(known), high=max(known))
         for run, share in zip(runs, self.means.tolist(), strict=True):
             if math.isnan(share):
-                yield Notice(Kind.JUDGED_UNKNOWN, run, 0, self.name)
+                yield Notice(NoticeKind.JUDGED_UNKNOWN, run, 0, self.name)
 
 
 def judged_spec(specs: Sequence[Spec], runs: Runs) -> Spec:
@@ -489,7 +489,9 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
 
 def notices_of(results: Results, values: QueryValues) -> list[Notice]:
     names = {"", *(column.name for column in values.metrics)}
-    return [notice for notice in results.notices if notice.metric in names or notice.kind is Kind.JUDGED_SHARE]
+    return [
+        notice for notice in results.notices if notice.metric in names or notice.kind is NoticeKind.JUDGED_SHARE
+    ]
 
 
 def compare_values(
@@ -560,9 +562,9 @@ def _of_few_queries(sections: Sequence[Section]) -> Iterator[Notice]:
     """The notices of sections with few pairs of values."""
     sizes = {section.group: min(pair.n for pair in section.comparisons) for section in sections}
     if sizes[None] < ENOUGH_QUERIES:
-        yield Notice(Kind.FEW_QUERIES, "", sizes[None])
+        yield Notice(NoticeKind.FEW_QUERIES, "", sizes[None])
     if small := [group for group, n in sizes.items() if group is not None and n < ENOUGH_QUERIES]:
-        yield Notice(Kind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES))
+        yield Notice(NoticeKind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES))
 
 
 def _without_p(values: QueryValues, sections: Sequence[Section], options: CompareOptions) -> Iterator[Notice]:
@@ -575,7 +577,7 @@ def _without_p(values: QueryValues, sections: Sequence[Section], options: Compar
             reasons[few if pair.reason in shortfalls else pair.reason] += 1
     del reasons[tests.NO_P]
     for reason, count in reasons.items():
-        yield Notice(Kind.NO_P, "", count, rule=reason)
+        yield Notice(NoticeKind.NO_P, "", count, rule=reason)
 
 
 def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
@@ -604,7 +606,7 @@ def _parts(values: QueryValues, groups: Groups) -> tuple[dict[str | None, QueryV
     counted = values.select(np.flatnonzero(~np.isnan(values.values).all(axis=(0, 1)))).queries
     ungrouped = [query for query in counted if query not in grouped]
     unknown = [query for query in grouped if query not in position]
-    kinds = (Kind.UNGROUPED, ungrouped), (Kind.UNKNOWN_GROUPED, unknown)
+    kinds = (NoticeKind.UNGROUPED, ungrouped), (NoticeKind.UNKNOWN_GROUPED, unknown)
     return parts, [Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES])) for kind, ids in kinds if ids]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from gradeval.evaluation.results import Results
-from gradeval.notices import MAX_SUBJECTS, Kind, Notice
+from gradeval.notices import MAX_SUBJECTS, Notice, NoticeKind
 from gradeval.render.document import exact
 
 TOLERANCE = 1e-9  # values that are closer to each other are equal: rounding does not decide
@@ -69,4 +69,6 @@ def not_tested(shortfalls: Iterable[str], also: str = "") -> list[str]:
 def missing_notices(results: Results, r: int) -> list[Notice]:
     """The notices of judged queries that a run lacks."""
     name = results.runs[r].name
-    return [notice for notice in results.notices if notice.kind is Kind.MISSING and notice.subject == name]
+    return [
+        notice for notice in results.notices if notice.kind is NoticeKind.MISSING and notice.subject == name
+    ]

@@ -29,7 +29,7 @@ from gradeval.formats.detect import is_number
 from gradeval.formats.diagnostics import LineProblems, Problem, no_data
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
-from gradeval.notices import MAX_QUERIES, Kind, Notice
+from gradeval.notices import MAX_QUERIES, Notice, NoticeKind
 from gradeval.options import LaterIds, Options, parse_number, takes
 from gradeval.registry.spec import Spec, parse, split
 from gradeval.render.document import warned
@@ -156,7 +156,7 @@ def _weighted(values: QueryValues, evaluation: Options) -> tuple[QueryValues, li
     path = evaluation.query_weights if isinstance(evaluation.query_weights, str) else ""
     every = np.ones(len(values.queries), np.bool_)
     weights = weights_of(values.queries, every, with_weights(evaluation), path)
-    notice = Notice(Kind.WEIGHTED, "", len(values.queries), rule=path)
+    notice = Notice(NoticeKind.WEIGHTED, "", len(values.queries), rule=path)
     return replace(values, weights=weights).weighing(), [notice]
 
 
@@ -194,7 +194,7 @@ def _columns(
             shown = "; ".join(f"{table.path}: {first_names(table.values)}" for table in tables)
             raise MetricError(f"no metric is in every table ({shown})")
         if others := [name for name in present if name not in names]:
-            notices.append(Notice(Kind.EXCLUDED_METRICS, "", len(others), rule=", ".join(others)))
+            notices.append(Notice(NoticeKind.EXCLUDED_METRICS, "", len(others), rule=", ".join(others)))
     of_gradeval = {name: spec.metric.higher_is_better for name in names if (spec := _spec(name)) is not None}
     higher = {name: of_gradeval.get(name, True) for name in names} | dict.fromkeys(lower_is_better, False)
     return [ComparedMetric(name, name, higher[name]) for name in dict.fromkeys(names)], notices
@@ -220,12 +220,12 @@ def _values(
         missing = np.array([query not in table.queries for query in queries], np.bool_)
         present = len(queries) - int(missing.sum())
         coverage.append(Coverage(table.name, table.path, present, len(queries), "queries"))
-        lacks = [(Kind.MISSING_VALUES, missing, ", ".join(lower) if rule == "judged" else "", rule)]
+        lacks = [(NoticeKind.MISSING_VALUES, missing, ", ".join(lower) if rule == "judged" else "", rule)]
         for row, column in zip(of_table, columns, strict=True):
             row[:] = [table.values[column.name].get(query, math.nan) for query in queries]
             if complete and column.sign > 0:
                 row[missing] = 0.0
-            lacks.append((Kind.UNDEFINED, np.isnan(row) & ~missing, column.name, ""))
+            lacks.append((NoticeKind.UNDEFINED, np.isnan(row) & ~missing, column.name, ""))
         for kind, which, metric, of_kind in lacks:
             ids = [queries[q] for q in np.flatnonzero(which).tolist()]
             if ids:

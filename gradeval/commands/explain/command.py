@@ -9,7 +9,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
 from gradeval.file_formats import LabelledRuns, labelled
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Notice, NoticeKind
 from gradeval.options import QUERIES_SECTION, Options
 
 EPILOG = """\b
@@ -103,7 +103,8 @@ def explain_command(
             empty.setdefault(side.run, []).append(side.query)
     notices = [*explanations[0].notices]
     notices += [
-        Notice(Kind.NOTHING_RETRIEVED, name, len(queries), queries=queries) for name, queries in empty.items()
+        Notice(NoticeKind.NOTHING_RETRIEVED, name, len(queries), queries=queries)
+        for name, queries in empty.items()
     ]
     texts = [explanation.query_text for explanation in explanations if explanation.query_text]
     notices += text_notices(options["text"], explanations[0].titles, options["queries_text"], texts)

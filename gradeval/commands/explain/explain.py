@@ -23,7 +23,7 @@ from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
 from gradeval.formats.lines import read_texts
 from gradeval.metrics._kernels import exp2_gain
-from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
+from gradeval.notices import NO_TEXT, NO_TITLE, Notice, NoticeKind
 from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes, whole
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import Tabular, WithNotices, exact, warned
@@ -511,7 +511,7 @@ def text_notices(text: str | None, titles: object, queries_text: str | None, tex
     """The notices about files of titles, and of the texts of queries, that have none of those wanted."""
     files = (text, titles, NO_TITLE), (queries_text, texts, NO_TEXT)
     return [
-        Notice(Kind.NO_TITLES, path, 0, rule=rule)
+        Notice(NoticeKind.NO_TITLES, path, 0, rule=rule)
         for path, texts_of_file, rule in files
         if path and not texts_of_file
     ]

@@ -23,7 +23,7 @@ from gradeval.formats.detect import format_of, role_of
 from gradeval.formats.diagnostics import LineProblems, Problem, Problems, no_data, shown
 from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source
-from gradeval.notices import Kind, many
+from gradeval.notices import NoticeKind, many
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.records import fields_of
 from gradeval.render.document import Document, Lines, Printable, RenderOptions, Tabular
@@ -47,9 +47,9 @@ class Issues:
 
     def __init__(self, limit: int) -> None:
         self.limit, self._first, self._kinds = limit, list[Problem](), Counter[str]()
-        self.notices: dict[Kind, None] = {}
+        self.notices: dict[NoticeKind, None] = {}
 
-    def add(self, problem: Problem, first_line: int = 0, notice: Kind | None = None) -> None:
+    def add(self, problem: Problem, first_line: int = 0, notice: NoticeKind | None = None) -> None:
         """The line of the problem is 0-based, from first_line on."""
         self.notices |= {} if notice is None else {notice: None}
         line = None if problem.line is None else first_line + problem.line + 1
@@ -133,7 +133,7 @@ class FileReport:
     facts: QrelsFacts | RunFacts | None = None
     end: int | None = None  # the line, from 1, at which reading stopped before the file's end
 
-    def warn(self, kind: Kind, message: str, hint: str = "", line: int | None = None) -> None:
+    def warn(self, kind: NoticeKind, message: str, hint: str = "", line: int | None = None) -> None:
         self.warnings.add(Problem(line, message, hint), notice=kind)
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class Validation(Printable, Tabular):
         return sum(file.warnings.total for file in self.files)
 
     @property
-    def notices(self) -> list[Kind]:
+    def notices(self) -> list[NoticeKind]:
         """The kinds of the warnings, as --allow names them."""
         return list(dict.fromkeys(kind for file in self.files for kind in file.warnings.notices))
 
@@ -383,9 +383,9 @@ class Checks:
         kind = format_of(file.kind)
         about = report.description = source.described(kind.is_of_fields)
         if about.not_utf8 is not None:
-            report.warn(Kind.TEXT, "the text is not UTF-8 from here on", line=about.not_utf8 - 1)
+            report.warn(NoticeKind.TEXT, "the text is not UTF-8 from here on", line=about.not_utf8 - 1)
         if " and " in about.line_ends:
-            report.warn(Kind.TEXT, f"lines end in {about.line_ends}")
+            report.warn(NoticeKind.TEXT, f"lines end in {about.line_ends}")
         is_chosen = getattr(self.options, f"{file.role}_format") is not None
         report.why = f"given with --{file.role}-format" if is_chosen else kind.why
         return report
@@ -418,9 +418,9 @@ class Checks:
             len(rows.further),
         )
         for problem in rows.duplicates(same_grade=True).all():
-            report.warnings.add(problem, notice=Kind.DUPLICATES)
+            report.warnings.add(problem, notice=NoticeKind.DUPLICATES)
         texts = "has no relevant document", "have no relevant document"
-        _warn_of(report, Kind.NO_RELEVANT, qrels, without, *texts)
+        _warn_of(report, NoticeKind.NO_RELEVANT, qrels, without, *texts)
 
     def _run(self, file: TableFile, report: FileReport) -> None:
         qrels = self.judgments or _NO_QRELS
@@ -451,25 +451,31 @@ class Checks:
             message = (
                 f"{many(reduced.extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
             )
-            report.warn(Kind.EXTRA_FIELDS, message, "What follows the tag is ignored", reduced.extra.first)
+            report.warn(
+                NoticeKind.EXTRA_FIELDS, message, "What follows the tag is ignored", reduced.extra.first
+            )
         unjudged = facts.first_ids.get("unjudged", ())
         if has_common_query:
             texts = "of the qrels is not in the run", "of the qrels are not in the run"
-            _warn_of(report, Kind.MISSING, qrels, reduced.retrieved == 0, *texts)
+            _warn_of(report, NoticeKind.MISSING, qrels, reduced.retrieved == 0, *texts)
             if reduced.unjudged:
                 ids = first_names(map(named, unjudged), SHOWN_IDS)
                 message = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
-                report.warn(Kind.UNJUDGED, f"{message}: {ids}" if ids else message)
+                report.warn(NoticeKind.UNJUDGED, f"{message}: {ids}" if ids else message)
             if not np.isfinite(reduced.rank).any():
-                report.warn(Kind.NOTHING_JUDGED, "no document of the run is judged", "Check the document ids")
+                report.warn(
+                    NoticeKind.NOTHING_JUDGED, "no document of the run is judged", "Check the document ids"
+                )
             if any(qrels_notices(qrels, reduced, Options())):
                 message = "every document is judged and its score is its grade"
-                report.warn(Kind.QRELS_AS_RUN, message, "Is this the qrels file?")
+                report.warn(NoticeKind.QRELS_AS_RUN, message, "Is this the qrels file?")
         elif self.judgments is not None:
             _add(report, no_common_query(file.source.name, qrels.path, unjudged, Texts(qrels.queries)))
 
 
-def _warn_of(report: FileReport, kind: Kind, qrels: Qrels, chosen: Bools, singular: str, plural: str) -> None:
+def _warn_of(
+    report: FileReport, kind: NoticeKind, qrels: Qrels, chosen: Bools, singular: str, plural: str
+) -> None:
     if len(rows := np.flatnonzero(chosen)):
         ids = first_names(map(shown, qrels.queries.take(rows[: SHOWN_IDS + 1]).tolist()), SHOWN_IDS)
         report.warn(kind, f"{many(len(rows), f'query {singular}', f'queries {plural}')}: {ids}")
@@ -595,7 +601,7 @@ class CountedRun(Total):
         first = result.details[-1]
         for line in first[first >= 0].tolist():
             what = "the rank rises with the score here, as in most lines of this query"
-            self.file_report.warnings.add(Problem(line, what), first_line, Kind.RANKS)
+            self.file_report.warnings.add(Problem(line, what), first_line, NoticeKind.RANKS)
         for problem in result.repeats.problems(first_line).all():
             self.file_report.errors.add(problem)
 

@@ -31,7 +31,7 @@ from gradeval.evaluation.saved import check_metrics, common_metrics
 from gradeval.file_formats import labelled
 from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.sources import Source
-from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice, many
+from gradeval.notices import ENOUGH_TO_GATE, Notice, NoticeKind, many
 from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options, parse_number
 from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.render.document import Printable, exact, number
@@ -272,7 +272,7 @@ def judge(
     checks: Sequence[Check],
     min_coverage: float | None = None,
     *,
-    allow: Collection[Kind] = (),
+    allow: Collection[NoticeKind] = (),
     worst: int = 5,
 ) -> GateReport:
     """Judge results of a run, and of its baseline if there is a second one. min_coverage: the percentage of the
@@ -288,17 +288,20 @@ def judge(
     outcomes = []
     for check in checks:
         outcome = (_against_baseline if check.needs_baseline else _require)(check, results, worst)
-        undefined = "" if Kind.UNDEFINED in allow else _undefined(check, results, defined)
+        undefined = "" if NoticeKind.UNDEFINED in allow else _undefined(check, results, defined)
         if reason := outcome.reason or undefined or next(filter(None, lacks), ""):
             outcome = replace(outcome, verdict="error", reason=reason)
         outcomes.append(outcome)
     names = {"", *(str(check.spec) for check in checks)}
-    of_judged = (Kind.JUDGED_SHARE, Kind.JUDGED_DIFFERS)  # which name Judged@k, whether it is checked or not
+    of_judged = (
+        NoticeKind.JUDGED_SHARE,
+        NoticeKind.JUDGED_DIFFERS,
+    )  # which name Judged@k, whether it is checked or not
     notices = [notice for notice in results.notices if notice.metric in names or notice.kind in of_judged]
     notices = that_matter(notices, checks)
     fewest = min((outcome.n for outcome in outcomes if outcome.n), default=ENOUGH_TO_GATE)
     if fewest < ENOUGH_TO_GATE:
-        notices.append(Notice(Kind.FEW_QUERIES, "", fewest, rule="gate"))
+        notices.append(Notice(NoticeKind.FEW_QUERIES, "", fewest, rule="gate"))
     if any(check.needs_baseline for check in checks) and (of_runs := comparison.Judged.of(results)) is not None:
         notices += of_runs.notices([run.name for run in results.runs])
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
@@ -318,7 +321,7 @@ def _undefined(check: Check, results: Results, percent: float) -> str:
     runs = range(1 + check.needs_baseline)
     counted = np.logical_and.reduce([results.runs[r].counted for r in runs])
     has_values = ~np.isnan([results.values(r, check.spec) for r in runs]).any(axis=0)
-    skip = Kind.NO_RELEVANT, "skip", check.metric  # queries that it excludes were chosen
+    skip = NoticeKind.NO_RELEVANT, "skip", check.metric  # queries that it excludes were chosen
     skipped = sum(of.count for of in results.notices if (of.kind, of.rule, of.metric) == skip)
     undefined = int((counted & ~has_values).sum()) - skipped
     if undefined <= 0 or at_least(100 * (results.chosen - undefined) / results.chosen, percent):

@@ -28,7 +28,7 @@ from gradeval.errors import GradevalError, MetricError, OptionError, named, visi
 from gradeval.evaluation.evaluator import complete, evaluate_all
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Notice, NoticeKind
 from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes
 from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
 from gradeval.render import Digits
@@ -136,7 +136,7 @@ class Picture(Study):
         """The file, and a notice about characters that the font lacks. Raises GradevalError."""
         data, missing = drawing().image(self, format, size)
         shown = missing[:10] + "…" * (len(missing) > 10)
-        return data, [Notice(Kind.NO_GLYPHS, "", 0, rule=shown)] if missing else []
+        return data, [Notice(NoticeKind.NO_GLYPHS, "", 0, rule=shown)] if missing else []
 
     def save(self, path: str | os.PathLike[str], *, size: tuple[float, float] | None = None) -> None:
         """Save it as an SVG, PNG or PDF file, by the ending of the path. size: width and height in inches.

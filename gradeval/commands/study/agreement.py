@@ -23,7 +23,7 @@ from gradeval.evaluation.runs import is_row, separate_runs
 from gradeval.evaluation.score import Judge, summarize
 from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
-from gradeval.notices import MAX_QUERIES, Kind, Notice
+from gradeval.notices import MAX_QUERIES, Notice, NoticeKind
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
@@ -104,7 +104,7 @@ def agreement(
     if other_qrels:
         grades = np.array([union.grades_of(qrels) for qrels in judged])
         collections, notices = _by_each(union, judged, grades, is_of_runs, paths)
-        if not any(notice.kind is Kind.MANY_GRADES for notice in notices):
+        if not any(notice.kind is NoticeKind.MANY_GRADES for notice in notices):
             tables = list(_of_grades(paths, union.qrels, grades, study_options.alpha, sampling, per_query))
     groups = [tuple(notices)]
     if is_of_runs:
@@ -235,7 +235,9 @@ def _findings(
     share = max(noticed.judged_share for noticed in of_runs)
     of_qrels = evaluated.relevance_notices(qrels, specs, outcomes[0].empty, chosen, collection.options, share)
     notices = [*qrels.notices, *of_qrels, *chain.from_iterable(noticed.notices for noticed in of_runs)]
-    notices = [notice for notice in notices if notice.kind is not Kind.FEW_DOCUMENTS]  # a note of evaluations
+    notices = [
+        notice for notice in notices if notice.kind is not NoticeKind.FEW_DOCUMENTS
+    ]  # a note of evaluations
     results = [outcome.result for outcome in outcomes]
     means = _means(specs, outcomes)  # (M, R)
     signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
@@ -327,7 +329,7 @@ def _by_each(
     for qrels, is_in_one in zip(judged, has, strict=True):
         if len(lacking := np.flatnonzero(is_in_one & ~is_common)):
             ids = tuple(Texts(union.qrels.queries.take(lacking[:MAX_QUERIES])))
-            notices.append(Notice(Kind.NOT_IN_BOTH, qrels.path, len(lacking), queries=ids))
+            notices.append(Notice(NoticeKind.NOT_IN_BOTH, qrels.path, len(lacking), queries=ids))
     levels = len(distinct(grades[is_judged]))
     if not is_of_runs and is_judged.sum(axis=0).max() < 2:
         message = f"no document is judged by two of these: {', '.join(paths)}"
@@ -336,7 +338,7 @@ def _by_each(
         message = f"{levels:,} different grades, and a scale of grades to agree in has {MOST_GRADES:,} at most"
         raise InputError(paths[0], message, hint="Round them first")
     if levels > MOST_GRADES:
-        notices.append(Notice(Kind.MANY_GRADES, "", levels, total=MOST_GRADES))
+        notices.append(Notice(NoticeKind.MANY_GRADES, "", levels, total=MOST_GRADES))
     return collections, notices
 
 

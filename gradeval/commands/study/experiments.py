@@ -21,7 +21,7 @@ from gradeval.evaluation.evaluator import complete, evaluate_all
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
 from gradeval.evaluation.score import score
-from gradeval.notices import Kind
+from gradeval.notices import NoticeKind
 from gradeval.options import OF_RUNS, PROCESS, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import warned
@@ -263,7 +263,7 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
     feature = f"feature{chosen.qrels_feature}"
     reference = {"reference": feature} if feature in names else {}
     # the virtual assessor, as a run, is the judgments: that was asked for
-    expected = Kind.QRELS_AS_RUN, reference.get("reference")
+    expected = NoticeKind.QRELS_AS_RUN, reference.get("reference")
     values, overview = list[Row](), list[Row]()
     count, shown = len(thresholds), spaced(len(thresholds), _SHOWN)
     for run, precisions, means in zip(names, at_threshold, combined.tolist(), strict=True):

@@ -21,7 +21,7 @@ from gradeval.commands.compare.layout import interval, letters
 from gradeval.compare_options import CORRECTIONS, TESTS, CompareOptions, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError
 from gradeval.evaluation.evaluator import evaluate_all
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Notice, NoticeKind
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 from gradeval.statistics import multiple, tests
@@ -193,7 +193,7 @@ def test_equal_differences_have_no_p() -> None:
             assert one.verdict == ""
         assert (shifted.won, same.tied) == (4, 4)
         notices = compared(values, test=test).notices
-        assert [notice.count for notice in notices if notice.kind is Kind.NO_P] == [2]
+        assert [notice.count for notice in notices if notice.kind is NoticeKind.NO_P] == [2]
     assert "no p-value for 2 comparisons (all differences are equal)" in compared(values).warnings
     [power] = [one.power for one in compared(values.select(np.arange(4)), power=True).comparisons][:1]
     assert power is not None and math.isnan(power.needed)
@@ -233,9 +233,9 @@ def test_groups_repeat_everything() -> None:
     by = {query: ["big", "both"] if q < 30 else "small" for q, query in enumerate(values.queries[:40])}
     found = compared(values, by=by | {"elsewhere": "big"})
     assert [(notice.kind, notice.count) for notice in found.notices] == [
-        (Kind.SMALL_GROUPS, 1),
-        (Kind.UNGROUPED, 20),
-        (Kind.UNKNOWN_GROUPED, 1),
+        (NoticeKind.SMALL_GROUPS, 1),
+        (NoticeKind.UNGROUPED, 20),
+        (NoticeKind.UNKNOWN_GROUPED, 1),
     ]
     assert found.warnings[0] == "1 group has fewer than 25 queries: small"
     raises(InputError, "none of their queries is among those compared", compared, values, by={"elsewhere": "x"})
@@ -316,7 +316,7 @@ def odd_comparison(**options: Any) -> Comparison:
         np.array([ndcg, seconds]).transpose(1, 0, 2).astype(float),
     )
     judged = Judged("Judged@10", np.array([1.0, 0.75, NAN]))
-    notices = [Notice(Kind.MISSING, "bm25_k1", 1, rule="judged")]
+    notices = [Notice(NoticeKind.MISSING, "bm25_k1", 1, rule="judged")]
     return compare_values(values, CompareOptions(**options), notices, judged=judged, inputs={"qrels": None})
 
 
@@ -427,7 +427,7 @@ def test_judged_is_shown_where_it_differs() -> None:
         found = compare_values(values, options, judged=Judged("Judged@10", np.array(of_runs)))
         assert (found.judged is not None) == shown
         kinds = [notice.kind for notice in found.notices]
-        assert kinds == [Kind.JUDGED_DIFFERS] * shown + [Kind.JUDGED_UNKNOWN] * of_runs.count(NAN)
+        assert kinds == [NoticeKind.JUDGED_DIFFERS] * shown + [NoticeKind.JUDGED_UNKNOWN] * of_runs.count(NAN)
     found = compare_values(values, options, judged=Judged("Judged@10", np.array([0.9, 0.84, NAN])))
     assert found.warnings[0].startswith("Judged@10 of the runs differs, from 84.0 % to 90.0 %")
     assert found.warnings[1] == f"Judged@10 of C {UNKNOWN} Judged@10 among the metrics"
@@ -437,13 +437,13 @@ def test_judged_is_shown_where_it_differs() -> None:
         save_judged(name, "nDCG@3 Judged@3")
     found = gradeval.compare("q", ["old.json", "new.json"])
     assert [one.metric for one in found.comparisons] == ["nDCG@3"]
-    assert found.judged is not None and Kind.EXCLUDED_METRICS not in {one.kind for one in found.notices}
+    assert found.judged is not None and NoticeKind.EXCLUDED_METRICS not in {one.kind for one in found.notices}
     results = gradeval.evaluate("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
     assert [one.metric for one in results.compare().comparisons] == ["nDCG@3"]
     # it stands once in the means where it is compared
     found = gradeval.compare("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
     assert [one.metric for one in found.comparisons] == ["nDCG@3", "Judged@3"]
-    assert found.judged is None and Kind.JUDGED_DIFFERS in {one.kind for one in found.notices}
+    assert found.judged is None and NoticeKind.JUDGED_DIFFERS in {one.kind for one in found.notices}
 
 
 @pytest.mark.usefixtures("judged_files")

@@ -20,7 +20,7 @@ from gradeval.commands.gate.gate import CheckOutcome, Coverage, GateReport, Wors
 from gradeval.commands.gate.layout import texts, verdict_line
 from gradeval.errors import GradevalError, printable
 from gradeval.evaluation.results import Results, RunResult
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Notice, NoticeKind
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
 
@@ -34,7 +34,7 @@ def results(*runs: Sequence[float], spec: Spec = AP, missing: int = 0, **options
     """Results of one metric: the run, then its baseline. missing: judged queries that the run lacks."""
     values = [np.array([of], np.float64) for of in runs]
     names = ("run", "baseline", "third")[: len(runs)]
-    notices = [Notice(Kind.MISSING, "run", missing, queries=("q1",), rule="judged")] if missing else []
+    notices = [Notice(NoticeKind.MISSING, "run", missing, queries=("q1",), rule="judged")] if missing else []
     return Results(
         "qrels",
         None,
@@ -204,18 +204,18 @@ def test_a_mean_of_few_queries_is_not_judged(kind: str, text: str) -> None:
     )
     assert judge(some, checks, min_coverage=76).exit_code == 2
     assert judge(some, checks, min_coverage=75).exit_code == 0
-    assert judge(some, checks, allow=[Kind.UNDEFINED]).exit_code == 0
+    assert judge(some, checks, allow=[NoticeKind.UNDEFINED]).exit_code == 0
     for bound, code in (("75%", 0), ("76%", 2)):
         assert judge(some, [*checks, *parse_checks("require", f"coverage >= {bound}")]).exit_code == code
     # --no-relevant skip has excluded it
-    skipped = some.replace(notices=(Notice(Kind.NO_RELEVANT, "qrels", 1, "AP", rule="skip"),))
+    skipped = some.replace(notices=(Notice(NoticeKind.NO_RELEVANT, "qrels", 1, "AP", rule="skip"),))
     assert judge(skipped, checks).exit_code == 0
 
 
 def test_what_counts_as_a_value() -> None:
     [spec] = parse("num_rel_ret")
     checks = parse_checks("require", "num_rel_ret <= 9")
-    [one] = judge(results([1, NAN], spec=spec), checks, allow=[Kind.UNDEFINED]).outcomes
+    [one] = judge(results([1, NAN], spec=spec), checks, allow=[NoticeKind.UNDEFINED]).outcomes
     assert (one.verdict, one.reason) == ("error", "num_rel_ret is undefined")
     # values that the baseline alone lacks are left out
     some = results([0.5, 0.1, 0.5], [0.5, NAN, 0.5])
@@ -240,9 +240,9 @@ def test_what_counts_as_a_value() -> None:
     assert str(notice) == few
     # And those about what is judged, of which Judged@k is no check.
     notices = (
-        Notice(Kind.JUDGED_SHARE, "run", 1, "Judged@10", low=0.1),
-        Notice(Kind.NO_RELEVANT, "qrels", 1, "RR", rule="0"),
-        Notice(Kind.NO_RELEVANT, "qrels", 1, "AP", rule="0"),
+        Notice(NoticeKind.JUDGED_SHARE, "run", 1, "Judged@10", low=0.1),
+        Notice(NoticeKind.NO_RELEVANT, "qrels", 1, "RR", rule="0"),
+        Notice(NoticeKind.NO_RELEVANT, "qrels", 1, "AP", rule="0"),
     )
     some = results([0.5] * 50).replace(notices=notices)
     assert judge(some, parse_checks("require", "AP > 0")).notices == (notices[0], notices[2])
@@ -270,20 +270,20 @@ def test_checks_of_coverage() -> None:
         report = judge(some, checks)
         assert (report.exit_code, report.outcomes[0].verdict) == (code, "held")
         assert judge(some, checks, min_coverage=76).exit_code == 2
-    lacking = some.replace(notices=(Notice(Kind.MISSING, "baseline", 1, rule="judged"),))
+    lacking = some.replace(notices=(Notice(NoticeKind.MISSING, "baseline", 1, rule="judged"),))
     assert judge(lacking, checks).exit_code == 2
     assert judge(some, parse_checks("require", "coverage <= 1")).exit_code == 2
     # coverage of both runs
     both = results([0.5, NAN], queries="both")
     run = both.runs[0].replace(counted=np.array([True, False]))
-    notice = Notice(Kind.MISSING, "run", 1, rule="both")
+    notice = Notice(NoticeKind.MISSING, "run", 1, rule="both")
     report = judge(both.replace(runs=(run,), notices=(notice,)), parse_checks("require", "AP > 0"))
     assert (report.coverage[0].queries, report.coverage[0].judged_queries, report.exit_code) == (1, 2, 2)
     chosen = results([0.5, NAN], query_ids=["q0"]).replace(runs=(run,), chosen=1)
     assert judge(chosen, parse_checks("require", "AP > 0")).exit_code == 0
     # Queries that it lacks would count as 0, and hide a loss.
     both = results([0.5, 0.5], [0.5, 0])
-    lacking = both.replace(notices=(Notice(Kind.MISSING, "baseline", 1, rule="judged"),))
+    lacking = both.replace(notices=(Notice(NoticeKind.MISSING, "baseline", 1, rule="judged"),))
     report = judge(lacking, parse_checks("max-drop", "AP 0.1"))
     assert (report.exit_code, report.outcomes[0].verdict) == (2, "error")
     assert report.outcomes[0].reason.startswith("the baseline baseline.txt has 1 of 2 judged queries")
@@ -367,7 +367,7 @@ def report() -> GateReport:
         made("max-drop", "tau 0.1", "error", reason="tau is undefined: no query has a value in both runs"),
     )
     runs = (Coverage("neural|2", "neural|2.run", 5, 5), Coverage("bm25", "bm25.json", 5, 5))
-    notices = (Notice(Kind.FEW_QUERIES, "", 5, rule="gate"),)
+    notices = (Notice(NoticeKind.FEW_QUERIES, "", 5, rule="gate"),)
     inputs = {"qrels": {"path": "q", "sha256": None}}
     subject = {"run": "neural|2.run", "baseline": "bm25.json", "qrels": "q", "options": "rel = 2"}
     return GateReport(outcomes, runs, 100.0, notices, inputs=inputs, name="all, 5%", subject=subject)

@@ -11,7 +11,7 @@ from scipy.stats import kendalltau, ttest_rel
 import gradeval
 from gradeval.commands.study.agreement import agreement
 from gradeval.errors import InputError, MetricError, OptionError
-from gradeval.notices import Kind
+from gradeval.notices import NoticeKind
 from gradeval.statistics.agreement import ALPHAS
 
 METRICS = "nDCG@5 nDCG(gain=exp) AP rankDCG muAP"
@@ -135,9 +135,9 @@ def test_two_sets_of_judgments():
     for m, row in enumerate(study.table("judgments").to_dicts()):
         one, two = means_of(study)[:, m]
         assert row["tau"] == pytest.approx(kendalltau(one, two).statistic)
-    assert [(n.kind, n.count, n.queries) for n in study.notices if n.kind is Kind.NOT_IN_BOTH] == [
-        (Kind.NOT_IN_BOTH, 1, ("q3",)),
-        (Kind.NOT_IN_BOTH, 1, ("new",)),
+    assert [(n.kind, n.count, n.queries) for n in study.notices if n.kind is NoticeKind.NOT_IN_BOTH] == [
+        (NoticeKind.NOT_IN_BOTH, 1, ("q3",)),
+        (NoticeKind.NOT_IN_BOTH, 1, ("new",)),
     ]
     counted = {}
     for query in common:
@@ -157,8 +157,8 @@ def test_two_sets_of_judgments():
     tied, whole = {"q1": {"a": 1.0, "b": 1.0}, "q2": {"a": 1.0}}, {query: {"a": 1.0} for query in qrels}
     study = agreement(qrels, {"x": tied, "y": whole}, "AP", qrels2=other, splits=2)
     by_kind = {(notice.kind, bool(notice.judgments)) for notice in study.notices}
-    assert {(Kind.TIES, True), (Kind.MISSING, False)} <= by_kind
-    assert not {(Kind.TIES, False), (Kind.MISSING, True)} & by_kind
+    assert {(NoticeKind.TIES, True), (NoticeKind.MISSING, False)} <= by_kind
+    assert not {(NoticeKind.TIES, False), (NoticeKind.MISSING, True)} & by_kind
 
 
 def label_rows(study):
@@ -229,7 +229,7 @@ def test_many_different_grades():
     with pytest.raises(InputError, match=r"1,500 different grades, and a scale of grades .* Round them first"):
         agreement(qrels, qrels2=qrels)
     study = agreement(qrels, dict.fromkeys("ab", qrels), "AP", qrels2=qrels, splits=1)
-    assert [notice.count for notice in study.notices if notice.kind is Kind.MANY_GRADES] == [1500]
+    assert [notice.count for notice in study.notices if notice.kind is NoticeKind.MANY_GRADES] == [1500]
     assert study.table("judgments").rows and "labels" not in [table.name for table in study.tables]
 
 
