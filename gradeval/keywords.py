@@ -26,7 +26,7 @@ class SwapsKeywords(TypedDict, total=False):
     jobs: int  # 0
 
 
-class Phi(TypedDict, total=False):
+class PhiKeywords(TypedDict, total=False):
     zero_grade: float  # 0.0
     jobs: int  # 0
     qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
@@ -133,14 +133,14 @@ class Agreement(Runs, total=False):
     seed: int  # 1
 
 
-class Report(Runs, CompareOnSpark, total=False):
+class ReportKeywords(Runs, CompareOnSpark, total=False):
     test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
     samples: int  # 100000
     seed: int  # 1
     query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
 
 
-class Compare(Report, total=False):
+class Compare(ReportKeywords, total=False):
     by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
     sort: str | None  # None
     worst: int  # 0

@@ -14,7 +14,7 @@ from gradeval import OptionError, evaluate
 from gradeval.commands.study.agreement import collect
 from gradeval.options import VALUES, Options
 from gradeval.registry.spec import parse
-from gradeval.spark.kernel import Job, evaluate_bucket
+from gradeval.spark.kernel import SparkJob, evaluate_bucket
 
 METRICS = "nDCG@3 AP"
 QRELS = {
@@ -78,7 +78,7 @@ def in_a_bucket(qrels: Any, run: Any, **options: Any) -> str:
 
     chosen = Options(**options)
     scale = np.unique([grade - chosen.zero_grade for of in qrels.values() for grade in of.values()])
-    job = Job(tuple(parse(METRICS)), chosen, scale, ("r",), ("r",))
+    job = SparkJob(tuple(parse(METRICS)), chosen, scale, ("r",), ("r",))
     _, values = evaluate_bucket(table(qrels), [table(run)], job)
     return repr([(queries.tolist(), numbers) for _, queries, numbers in values])
 

@@ -26,7 +26,7 @@ OptionOf = Callable[..., Decorator]  # option(), or that of a section
 # --- the types of values
 
 
-class Value(click.ParamType):  # type: ignore[type-arg]
+class ParsedType(click.ParamType):  # type: ignore[type-arg]
     """What parse() reads from a text, here the text itself; its ValueError says what the text is not."""
 
     def parse(self, text: str) -> Any:
@@ -41,7 +41,7 @@ class Value(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"'{value}' is not {error}.", param, ctx)
 
 
-class File(Value):
+class File(ParsedType):
     """The name of a file, checked only when it is read: an unreadable run does not affect the others."""
 
     name, is_read = "file", True
@@ -58,7 +58,7 @@ class OutputPath(File):
     is_read = False
 
 
-class Integer(Value):
+class Integer(ParsedType):
     """An integer in a range, or one of the words, each with its value."""
 
     def __init__(self, minimum: int, maximum: int, **words: Any) -> None:
@@ -74,7 +74,7 @@ class Integer(Value):
         raise ValueError(f"an integer from {self.minimum} to {self.maximum}{words}")
 
 
-class Number(Value):
+class Number(ParsedType):
     """A number. expected: what it must be. default: the word for the default."""
 
     def __init__(
@@ -105,7 +105,7 @@ def threshold(default: str) -> Number:
     return Number("number", what, lambda number: number >= 0 and is_grade(number), default)
 
 
-class Setting(Value):
+class Setting(ParsedType):
     name = "NAME=VALUE"
 
     def parse(self, text: str) -> tuple[str, str]:
@@ -115,7 +115,7 @@ class Setting(Value):
         return name, value
 
 
-class Kinds(Value):
+class Kinds(ParsedType):
     name = "LIST"
 
     def parse(self, text: str) -> tuple[NoticeKind, ...]:

@@ -26,7 +26,7 @@ def document(
     wide: bool = False,
     labels: Sequence[str] | None = None,
     signature: bool = False,
-) -> doc.Document:
+) -> doc.OutputDocument:
     """Runs and metrics are in the given order, counted queries in qrels order. wide: queries are rows and runs
     columns, for each metric, but in json and jsonl. labels: for trec, the first column of each metric, by
     default its name in trec_eval. signature: that of each metric, in md, latex and json. Raises OptionError.
@@ -57,7 +57,7 @@ def document(
 
         return _long_rows(results, parts(), _exact_texts, "null", encode_basestring_ascii)
 
-    return doc.Document(
+    return doc.OutputDocument(
         blocks=blocks,
         rows=rows,
         content=lambda: _content(results, per_query, summary, signature),

@@ -15,7 +15,7 @@ TO_THEIRS = str.maketrans("/:", ",=")
 RANX = "ranx"  # which takes the grades of RBP as gains without scaling them
 
 
-class Measure(NamedTuple):
+class TrecMeasure(NamedTuple):
     """One of trec_eval's measures; all texts use its separators: 1=3,2=9 for our 1:3/2:9. metric: the name of
     our metric. param: the parameter set after the dot, '' if none. values: the default values. example: a value
     that contains commas, a list (utility.1,-1,0,0) or pairs (ndcg.1=3,2=9); otherwise commas separate values,
@@ -78,52 +78,52 @@ _MULTIPLES = "0.2,0.4,0.6,0.8,1,1.2,1.4,1.6,1.8,2"
 _GAINS = "1=3,2=9"
 
 MEASURES = {  # in the order of its output
-    "runid": Measure("runid"),
-    "num_q": Measure("num_q"),
-    "num_ret": Measure("num_ret"),
-    "num_rel": Measure("num_rel"),
-    "num_rel_ret": Measure("num_rel_ret"),
-    "map": Measure("AP"),
-    "gm_map": Measure("gm_map"),
-    "Rprec": Measure("Rprec"),
-    "bpref": Measure("bpref"),
-    "recip_rank": Measure("RR"),
-    "iprec_at_recall": Measure("iprec_at_recall", "recall", _RECALLS, decimals=2),
-    "P": Measure("P", "cutoff", _CUTOFFS),
-    "relstring": Measure("relstring", "length"),
-    "recall": Measure("R", "cutoff", _CUTOFFS),
-    "infAP": Measure("infAP"),
-    "gm_bpref": Measure("gm_bpref"),
-    "Rprec_mult": Measure("Rprec_mult", "multiple", _MULTIPLES, decimals=2),
-    "utility": Measure("utility", "weights", example="1,-1,0,0"),
-    "11pt_avg": Measure("11pt_avg", "points", example=_RECALLS),
-    "binG": Measure("binG"),
-    "G": Measure("G", "gain", example=_GAINS),
-    "dcg": Measure("DCG", "gain", example=_GAINS),
-    "ideal_dcg": Measure("ideal_dcg", "gain", example=_GAINS),
-    "ndcg": Measure("nDCG", "gain", example=_GAINS),
-    "ndcg_rel": Measure("ndcg_rel", "gain", example=_GAINS),
-    "ndcg_p": Measure("ndcg_p", "gain", example=_GAINS),
-    "Rndcg": Measure("Rndcg", "gain", example=_GAINS),
-    "ndcg_cut": Measure("nDCG", "cutoff", _CUTOFFS),
-    "map_cut": Measure("AP", "cutoff", _CUTOFFS),
-    "relative_P": Measure("relative_P", "cutoff", _CUTOFFS),
-    "success": Measure("Success", "cutoff", "1,5,10"),
-    "set_P": Measure("set_P"),
-    "set_relative_P": Measure("set_relative_P"),
-    "set_recall": Measure("set_recall"),
-    "set_map": Measure("set_map"),
-    "set_F": Measure("set_F", "x"),
-    "num_nonrel_judged_ret": Measure("num_nonrel_judged_ret"),
-    "yaap": Measure("yaap"),
-    "rbp": Measure("rbp", "gain", example=f"p=0.9,{_GAINS}", named=("p",)),
-    "rbp_resid": Measure("rbp_resid", "p", example="p=0.9", named=("p",)),
-    "unj": Measure("unj", "cutoff", "5,10,20"),
+    "runid": TrecMeasure("runid"),
+    "num_q": TrecMeasure("num_q"),
+    "num_ret": TrecMeasure("num_ret"),
+    "num_rel": TrecMeasure("num_rel"),
+    "num_rel_ret": TrecMeasure("num_rel_ret"),
+    "map": TrecMeasure("AP"),
+    "gm_map": TrecMeasure("gm_map"),
+    "Rprec": TrecMeasure("Rprec"),
+    "bpref": TrecMeasure("bpref"),
+    "recip_rank": TrecMeasure("RR"),
+    "iprec_at_recall": TrecMeasure("iprec_at_recall", "recall", _RECALLS, decimals=2),
+    "P": TrecMeasure("P", "cutoff", _CUTOFFS),
+    "relstring": TrecMeasure("relstring", "length"),
+    "recall": TrecMeasure("R", "cutoff", _CUTOFFS),
+    "infAP": TrecMeasure("infAP"),
+    "gm_bpref": TrecMeasure("gm_bpref"),
+    "Rprec_mult": TrecMeasure("Rprec_mult", "multiple", _MULTIPLES, decimals=2),
+    "utility": TrecMeasure("utility", "weights", example="1,-1,0,0"),
+    "11pt_avg": TrecMeasure("11pt_avg", "points", example=_RECALLS),
+    "binG": TrecMeasure("binG"),
+    "G": TrecMeasure("G", "gain", example=_GAINS),
+    "dcg": TrecMeasure("DCG", "gain", example=_GAINS),
+    "ideal_dcg": TrecMeasure("ideal_dcg", "gain", example=_GAINS),
+    "ndcg": TrecMeasure("nDCG", "gain", example=_GAINS),
+    "ndcg_rel": TrecMeasure("ndcg_rel", "gain", example=_GAINS),
+    "ndcg_p": TrecMeasure("ndcg_p", "gain", example=_GAINS),
+    "Rndcg": TrecMeasure("Rndcg", "gain", example=_GAINS),
+    "ndcg_cut": TrecMeasure("nDCG", "cutoff", _CUTOFFS),
+    "map_cut": TrecMeasure("AP", "cutoff", _CUTOFFS),
+    "relative_P": TrecMeasure("relative_P", "cutoff", _CUTOFFS),
+    "success": TrecMeasure("Success", "cutoff", "1,5,10"),
+    "set_P": TrecMeasure("set_P"),
+    "set_relative_P": TrecMeasure("set_relative_P"),
+    "set_recall": TrecMeasure("set_recall"),
+    "set_map": TrecMeasure("set_map"),
+    "set_F": TrecMeasure("set_F", "x"),
+    "num_nonrel_judged_ret": TrecMeasure("num_nonrel_judged_ret"),
+    "yaap": TrecMeasure("yaap"),
+    "rbp": TrecMeasure("rbp", "gain", example=f"p=0.9,{_GAINS}", named=("p",)),
+    "rbp_resid": TrecMeasure("rbp_resid", "p", example="p=0.9", named=("p",)),
+    "unj": TrecMeasure("unj", "cutoff", "5,10,20"),
 }
 _BY_NAME = {name.lower(): measure for name, measure in MEASURES.items()}
 
 
-def measure_of(name: str) -> Measure | None:
+def measure_of(name: str) -> TrecMeasure | None:
     return _BY_NAME.get(name.lower())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gradeval.errors import MetricError
-from gradeval.registry.dialects import MEASURES, TREC_EVAL, Measure, translated
+from gradeval.registry.dialects import MEASURES, TREC_EVAL, TrecMeasure, translated
 from gradeval.registry.spec import Spec, parse, parse_measure, parse_one, split
 
 _DECIMAL = re.compile(r"(\d+)\.\d*")
@@ -57,7 +57,7 @@ def _of_trec_eval(name: str, values: str, size: float) -> list[PrintedSpec]:
     return measures
 
 
-def _in_ascending_order(name: str, measure: Measure, values: str) -> list[PrintedSpec]:
+def _in_ascending_order(name: str, measure: TrecMeasure, values: str) -> list[PrintedSpec]:
     """A measure for each of the values. Raises MetricError."""
     texts = values.split(",")
     if measure.param == "cutoff":

@@ -329,7 +329,7 @@ def dotted(text: str) -> list[Spec] | None:
 
 
 def _read_measure(
-    measure: dialects.Measure, metric: Metric, values: str, separator: str, text: str
+    measure: dialects.TrecMeasure, metric: Metric, values: str, separator: str, text: str
 ) -> list[Spec]:
     """The Specs of the values of one of trec_eval's measures, none where they are of another form."""
     specs = []

@@ -1,7 +1,7 @@
 """The content of a result before it has a format: grids for people, rows for programs, content for JSON.
 
-A feature has a module `layout` with document(result, how, …) -> Document, which chooses and orders what is
-printed. The writers (table, tsv, csv, json, jsonl, md, latex) know documents and nothing else.
+A feature has a module `layout` with document(result, how, …) -> OutputDocument, which chooses and orders what
+is printed. The writers (table, tsv, csv, json, jsonl, md, latex) know documents and nothing else.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Lines(Record):
     lines: Sequence[str]
 
 
-class Line(Record):
+class StyledLine(Record):
     """A line of its own. style: 'heading', 'strong', or 'dim'."""
 
     text: str
@@ -168,7 +168,7 @@ class Sentences(Record):
     sentences: Sequence[str]
 
 
-Block = Grid | Lines | Line | Sentences | str
+Block = Grid | Lines | StyledLine | Sentences | str
 """A string is a paragraph."""
 
 
@@ -247,7 +247,7 @@ def _labelled(
     return Rows((*label, *part.head), parts, frozenset(names))
 
 
-class Document(Record, kw_only=True):
+class OutputDocument(Record, kw_only=True):
     """The parts of what is printed, each made when a format asks for it; None for those that do not exist."""
 
     blocks: Callable[[], Iterable[Block]] | None = None  # for people: table, md, latex
@@ -312,7 +312,7 @@ class Printable:
         digits = digits if digits == "full" else whole("digits", digits, 0, 100)
         format = self.default_format if format is None else format
         options = RenderOptions(digits, colour, width, spreadsheet, format, header, label or {})
-        layout: Callable[..., Document] = import_module(self.layout).document
+        layout: Callable[..., OutputDocument] = import_module(self.layout).document
         parameters = chain(*(signature(function).parameters.values() for function in (self.render, layout)))
         check_known(
             choices, [parameter.name for parameter in parameters if parameter.kind is Parameter.KEYWORD_ONLY]
@@ -324,7 +324,7 @@ class Printable:
 
     def _repr_html_(self) -> str:
         html = import_module("gradeval.render.markup")
-        document: Document = import_module(self.layout).document(self, RenderOptions())
+        document: OutputDocument = import_module(self.layout).document(self, RenderOptions())
         if document.page is not None:
             return str(html.page(document.page()))
         return str(html.write_html(document.blocks() if document.blocks else (), self._caveats()))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-from gradeval.render.document import Block, Cell, Grid, Line, Lines, RenderOptions
+from gradeval.render.document import Block, Cell, Grid, Lines, RenderOptions, StyledLine
 
 # an underscore inside a word is only itself, and reads better bare; a bare address would become a link
 _MD = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.")
@@ -40,7 +40,7 @@ def write_md(blocks: Iterable[Block], options: RenderOptions) -> str:
             text = _md_table(block)
         elif isinstance(block, Lines):
             text = "```\n" + "".join(f"{line}\n" for line in block.lines) + "```\n"
-        elif isinstance(block, Line):
+        elif isinstance(block, StyledLine):
             text = escape_md(block.text)
             text = f"### {text}\n" if block.style == "heading" else f"**{text}**\n"
         else:
@@ -80,7 +80,7 @@ def write_latex(blocks: Iterable[Block], options: RenderOptions) -> str:
             lines = _latex_table(block)
         elif isinstance(block, Lines):
             lines = [r"\begin{verbatim}", *block.lines, r"\end{verbatim}"]
-        elif isinstance(block, Line):
+        elif isinstance(block, StyledLine):
             lines = [rf"\paragraph{{{escape_latex(block.text)}}}"]
         else:
             text = block if isinstance(block, str) else " ".join(block.sentences)
@@ -141,10 +141,10 @@ def write_html(blocks: Iterable[Block], caveats: Iterable[str] = ()) -> str:
             parts.append(_html_table(block))
         elif isinstance(block, Lines):
             parts.append(f"<pre>{escape(chr(10).join(block.lines))}</pre>")
-        elif isinstance(block, Line) and block.style != "dim":
+        elif isinstance(block, StyledLine) and block.style != "dim":
             parts.append(f"<p><b>{escape(block.text)}</b></p>")
         else:
-            text = block.text if isinstance(block, Line) else block
+            text = block.text if isinstance(block, StyledLine) else block
             text = text if isinstance(text, str) else " ".join(text.sentences)
             parts.append(f"<p><small>{escape(text)}</small></p>")
     parts += [f"<div><small>{escape(text)}</small></div>" for text in caveats]

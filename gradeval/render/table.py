@@ -12,7 +12,7 @@ from textwrap import wrap
 from rich.cells import cell_len
 from rich.style import Style
 
-from gradeval.render.document import Block, Cell, Grid, Line, Lines, RenderOptions
+from gradeval.render.document import Block, Cell, Grid, Lines, RenderOptions, StyledLine
 
 GAP = "  "
 MIN_WIDTH = 40  # of the values, however long the names of the runs are, but no more than half of the terminal
@@ -28,7 +28,7 @@ def write_table(blocks: Iterable[Block], options: RenderOptions) -> str:
             parts += draw(block, options.colour, options.width)
         elif isinstance(block, Lines):
             parts.append("".join(f"{line}\n" for line in block.lines))
-        elif isinstance(block, Line):
+        elif isinstance(block, StyledLine):
             parts.append(
                 _line(block.text, DIM if block.style == "dim" else BOLD, options.colour, options.width)
             )

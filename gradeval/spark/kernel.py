@@ -50,7 +50,7 @@ RunValues = tuple[int, Ids, Floats]
 """The position of a run, the ids of its counted queries in a bucket, (n,), and their values, (M, n)."""
 
 
-class Job(NamedTuple):
+class SparkJob(NamedTuple):
     """An evaluation, the same for every bucket.
 
     scale: the distinct grades of all qrels, as they count, ascending. runs: their names. paths: what errors
@@ -168,7 +168,7 @@ State = Bucket | GradevalError
 """Of a bucket, or why its qrels failed."""
 
 
-def evaluate_bucket(qrels: Any, runs: Sequence[Any], job: Job) -> tuple[State, list[RunValues]]:
+def evaluate_bucket(qrels: Any, runs: Sequence[Any], job: SparkJob) -> tuple[State, list[RunValues]]:
     """qrels, runs: the table of the qrels and those of the runs, as of read_rows(); any may be empty."""
     try:
         if job.version != __version__:
@@ -205,7 +205,7 @@ def evaluate_bucket(qrels: Any, runs: Sequence[Any], job: Job) -> tuple[State, l
     ]
 
 
-class Rows(NamedTuple):
+class TableRows(NamedTuple):
     """Rows of a table: ids, (n,), and grades or scores, (n,). subtopic: as in Columns."""
 
     queries: Ids
@@ -213,9 +213,9 @@ class Rows(NamedTuple):
     number: Floats
     subtopic: Ids | bytes | None = None
 
-    def take(self, rows: Ints) -> Rows:
+    def take(self, rows: Ints) -> TableRows:
         subtopic = self.subtopic.take(rows) if isinstance(self.subtopic, Ids) else self.subtopic
-        return Rows(self.queries.take(rows), self.documents.take(rows), self.number[rows], subtopic)
+        return TableRows(self.queries.take(rows), self.documents.take(rows), self.number[rows], subtopic)
 
     def named(self, problem: Problem, without: Sequence[Collection[int | None]] = ((), ())) -> Problem:
         """What is wrong with a row, which has no line: a shuffle keeps no order. without: the rows that have no
@@ -230,10 +230,10 @@ class Rows(NamedTuple):
         return problem.replace(line=None, what=": ".join(filter(None, (ids, problem.what))))
 
 
-def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool = False) -> Rows:
+def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool = False) -> TableRows:
     """The rows of a table (an object with Arrow's C stream) with the columns query, document and number, and
     subtopic where there is a label of it; in the order of the column place if so, and where it is equal by
-    document id from the last to the first. labels: as in Job. Raises InputError(s).
+    document id from the last to the first. labels: as in SparkJob. Raises InputError(s).
     """
     chunks, every = [*chain.from_iterable(batches(table))], slice(None)
 
@@ -244,7 +244,7 @@ def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool 
     documents, wrong_document = column("document").ids(every, labels[1])
     number, wrong_number = column("number").numbers(every, labels[2])
     wrong = [wrong_query, wrong_document, wrong_number]
-    rows = Rows(queries, documents, number)
+    rows = TableRows(queries, documents, number)
     if is_ordered:
         wrong.append(column("place").numbers(every, "place in the order of the run")[1])
     if len(labels) > 3:
@@ -263,7 +263,7 @@ def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool 
     return rows
 
 
-def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
+def _read_qrels(table: Any, job: SparkJob) -> tuple[Qrels, tuple[Notice, ...]]:
     """The judgments by the ids of the queries and the keys of the documents, whatever the order of the rows."""
     judged = read_rows(table, job.qrels_labels, job.qrels)
     groups, bounds = grouped(judged.queries)
@@ -291,7 +291,7 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     return qrels, notices
 
 
-def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tuple[outcomes.Outcome, Part]:
+def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: SparkJob) -> tuple[outcomes.Outcome, Part]:
     """The outcome of a run, and its state. Raises GradevalError."""
     name, path, options = job.runs[r], job.paths[r], job.options
     ties = options.ties or DEFAULT_TIES
@@ -438,7 +438,7 @@ def joined_error(failures: Sequence[GradevalError]) -> GradevalError:
     return InputErrors(errors[:SHOWN], total)  # type: ignore[arg-type]
 
 
-def merged(states: Sequence[State], job: Job) -> SparkSummary:
+def merged(states: Sequence[State], job: SparkJob) -> SparkSummary:
     """Raises GradevalError where the qrels or the options are wrong."""
     if failures := [state for state in states if isinstance(state, GradevalError)]:
         raise joined_error(failures)
@@ -484,7 +484,7 @@ class _MergedRun(NamedTuple):
     notices: list[Notice]
 
 
-def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: Job) -> Iterator[Notice]:
+def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: SparkJob) -> Iterator[Notice]:
     """Those of the qrels, then those of the runs."""
     most_judged = max((run.judged_share for run in runs), default=0.0)
     for notice in _merged_notices([bucket.notices for bucket in buckets], job.specs):
@@ -495,7 +495,7 @@ def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: Job) ->
         yield from (notice.replace(subject=run.result.name) for notice in run.notices)
 
 
-def _merged_run(r: int, buckets: Sequence[Bucket], job: Job) -> _MergedRun:
+def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     """Raises GradevalError."""
     path, specs, options = job.paths[r], job.specs, job.options
     states = [bucket.runs[r] for bucket in buckets]
@@ -530,7 +530,7 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: Job) -> _MergedRun:
     return _MergedRun(result, values, share, notices)
 
 
-def _without_queries(path: str, parts: Sequence[Part], buckets: Sequence[Bucket], job: Job) -> InputError:
+def _without_queries(path: str, parts: Sequence[Part], buckets: Sequence[Bucket], job: SparkJob) -> InputError:
     """The error of a run that has none of the queries."""
     ids = sorted(chain.from_iterable(part.ids for part in parts))
     if not ids:
@@ -588,7 +588,10 @@ def without_values(
 
 
 def comparison(
-    job: Job, metrics: Metrics | None, options: CompareOptions, summarized: Callable[[Job], SparkSummary]
+    job: SparkJob,
+    metrics: Metrics | None,
+    options: CompareOptions,
+    summarized: Callable[[SparkJob], SparkSummary],
 ) -> compare.Comparison:
     """The runs compared. summarized: evaluates a job. Raises GradevalError."""
     pairs = compare.pairs_of(without_values(job.runs, job.paths), options)
@@ -628,7 +631,7 @@ def comparison(
 
 def _t_test(
     pair: Statistics, m: int, alpha: float, shortfall: str
-) -> tuple[list[float], tests.Summary, tests.Outcome]:
+) -> tuple[list[float], tests.PairedSummary, tests.PairedOutcome]:
     """The paired t-test of a metric: the means of the baseline and the run, their differences, the outcome.
     shortfall: why they are not tested, '' if they are.
     """
@@ -643,7 +646,7 @@ def _t_test(
         outcome = tests.untested(mean, reason).replace(low=end, high=end)
     else:
         outcome = tests.t_outcome(n, mean, sd, alpha)
-    summary = tests.Summary(
+    summary = tests.PairedSummary(
         n=n,
         effective_n=float(n),
         mean=mean,

@@ -31,7 +31,7 @@ from gradeval.notices import Notice, NoticeKind
 from gradeval.options import FILES, PROCESS, Options, takes
 from gradeval.registry.spec import Metrics, Spec, usable
 from gradeval.spark import kernel, sessions
-from gradeval.spark.kernel import QRELS, Job, SparkSummary, without_values
+from gradeval.spark.kernel import QRELS, SparkJob, SparkSummary, without_values
 from gradeval.spark.sessions import WRONG_LINE, Input, quoted
 from gradeval.tables.load import InputNames, check_names
 from gradeval.tables.qrels import counted_grades
@@ -266,7 +266,7 @@ class SparkResults:
         return f"SparkResults(qrels={self._qrels.path!r}, runs={runs}, metrics={metrics})"
 
     @cached_property
-    def _plan(self) -> tuple[Job, DataFrame]:
+    def _plan(self) -> tuple[SparkJob, DataFrame]:
         """The job, and the rows in buckets. One action reads the grades, and how many rows each run has."""
         from pyspark.sql import functions as F
 
@@ -310,7 +310,7 @@ class SparkResults:
         specs = request.specs if request.judged is None else (*request.specs, request.judged)
         specs = tuple(with_levels(specs, scale)) if request.options.by_level else specs
         of_tables = qrels.path, qrels.labels, self._tables[0].labels, self._tables[0].is_negated
-        job = Job(specs, request.options, scale, tuple(names), tuple(paths), *of_tables)
+        job = SparkJob(specs, request.options, scale, tuple(names), tuple(paths), *of_tables)
         if request.compared is not None:
             job = job._replace(pairs=compare.pairs_of(without_values(names, paths), request.compared))
         context = getattr(runs.sparkSession, "sparkContext", None)  # which a remote session does not have
@@ -384,7 +384,7 @@ class SparkResults:
             self._persisted = None
         return self
 
-    def _summary_of(self, job: Job) -> SparkSummary:
+    def _summary_of(self, job: SparkJob) -> SparkSummary:
         """The summary with the pairs of a job: an action over the runs; that with those of the plan is kept."""
         is_planned = job.pairs == self._plan[0].pairs
         if is_planned and self._summary is not None:
@@ -396,7 +396,7 @@ class SparkResults:
             self._summary = summary
         return summary
 
-    def _evaluated(self, job: Job, *, values: bool) -> DataFrame:
+    def _evaluated(self, job: SparkJob, *, values: bool) -> DataFrame:
         """The evaluated buckets: a row with the state of each. values: and one for each query."""
         if values and self._persisted is not None:
             return self._persisted
@@ -408,7 +408,7 @@ class SparkResults:
             return rows.mapInArrow(function, f"state binary, run int, query string, {columns}")
 
 
-def bucket_function(job: Job, values: bool, large: bool) -> Callable[..., Any]:
+def bucket_function(job: SparkJob, values: bool, large: bool) -> Callable[..., Any]:
     """Evaluates a bucket in a worker, from batches to batches. values: whether those of the queries are
     returned. large: whether strings have 64-bit offsets.
     """

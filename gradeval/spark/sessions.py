@@ -221,7 +221,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 class Input(NamedTuple):
     """Qrels or a run as a data frame. names: of its columns as they were given; none of TREC's lines. Of one
-    that is sent to the workers: labels, is_negated: as in Job. in_place: the column of ranks that is read
+    that is sent to the workers: labels, is_negated: as in SparkJob. in_place: the column of ranks that is read
     because there are no scores, '' where there are. run: the column with the names of the runs.
     """
 

@@ -112,7 +112,7 @@ EQUAL_SYSTEMS: Final = "all systems have equal values"
 _MOST_TRIED = 1 << 16  # permutations up to which all are tried
 
 
-class Source(Record):
+class VarianceSource(Record):
     """One source of variance. squares, mean_square: in the squared unit of the values. NaN are F and p of the
     residual, of the total and without residual variance, and the mean square of the total.
     """
@@ -132,10 +132,10 @@ class TwoWayAnova(Record, eq=False):
 
     queries: int
     means: Floats
-    system: Source
-    query: Source
-    residual: Source
-    total: Source
+    system: VarianceSource
+    query: VarianceSource
+    residual: VarianceSource
+    total: VarianceSource
     effect_sizes: Floats
     reason: str = ""
 
@@ -155,7 +155,7 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
     queries = len(complete)
     unknown = np.full((systems, systems), np.nan)
     if queries < 2:
-        nothing = Source(math.nan, 0, math.nan)
+        nothing = VarianceSource(math.nan, 0, math.nan)
         return TwoWayAnova(queries, unknown[0], nothing, nothing, nothing, nothing, unknown, TOO_FEW)
     # on a scale where the largest value is about 1, no square of a small value vanishes
     exponent = int(np.frexp(np.abs(complete).max())[1])
@@ -168,15 +168,17 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
     def unscaled(squares: float) -> float:
         return math.ldexp(squares, 2 * exponent)
 
-    def factor(squares: float, own_df: int) -> Source:
+    def factor(squares: float, own_df: int) -> VarianceSource:
         f = math.nan if reason else squares / own_df / variance
-        return Source(unscaled(squares), own_df, unscaled(squares / own_df), f, float(fdtrc(own_df, df, f)))
+        return VarianceSource(
+            unscaled(squares), own_df, unscaled(squares / own_df), f, float(fdtrc(own_df, df, f))
+        )
 
     sources = (
         factor(queries * _sum((of_system - overall) ** 2), systems - 1),
         factor(systems * _sum((of_query - overall) ** 2), queries - 1),
-        Source(unscaled(variance * df), df, unscaled(variance)),
-        Source(unscaled(_sum((complete - overall) ** 2)), complete.size - 1, math.nan),
+        VarianceSource(unscaled(variance * df), df, unscaled(variance)),
+        VarianceSource(unscaled(_sum((complete - overall) ** 2)), complete.size - 1, math.nan),
     )
     effects = unknown if reason else (of_system[:, None] - of_system) / math.sqrt(variance)
     return TwoWayAnova(queries, np.ldexp(of_system, exponent), *sources, effects, reason)

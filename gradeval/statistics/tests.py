@@ -42,7 +42,7 @@ def reason_without_p(pairs: Floats) -> str:
     return ALL_EQUAL if np.ptp(pairs) <= TOLERANCE * np.abs(pairs).max() else ""
 
 
-class Summary(Record):
+class PairedSummary(Record):
     """A description of n paired differences. effective_n: as of Sample. mean, sd: NaN for no pair, or for fewer
     than 2. effect_size: mean / sd; NaN where all differences are equal, or one has nearly all of the weight.
     wins, ties, losses: how many differences are above, equal to, below 0, whatever their weights.
@@ -58,14 +58,14 @@ class Summary(Record):
     losses: int
 
 
-def summarize(differences: Floats, weights: Floats | None = None) -> Summary:
+def summarize(differences: Floats, weights: Floats | None = None) -> PairedSummary:
     """The summary of paired differences (Q,), without NaN; the effect size is Cohen's d_z (Sakai, 2018).
     weights: of the queries, (Q,).
     """
     sample = Sample.of(differences, weights)
     has_effect_size = not reason_without_p(sample.values) and sample.sd > 0
     wins, losses = int((sample.values > 0).sum()), int((sample.values < 0).sum())
-    return Summary(
+    return PairedSummary(
         n=sample.n,
         effective_n=sample.effective_n,
         mean=sample.mean,
@@ -77,7 +77,7 @@ def summarize(differences: Floats, weights: Floats | None = None) -> Summary:
     )
 
 
-class Outcome(Record):
+class PairedOutcome(Record):
     """The outcome of a test in one comparison. p: two-sided, uncorrected; NaN where there is none, as `reason`
     says. low, high: the interval; infinite where the test can reject nothing on that side, NaN for fewer than 2
     pairs. estimate: what the interval is of, PairedTest.estimand. method: how p was found.
@@ -98,12 +98,12 @@ class PairedTest(Record):
 
     title: str
     estimand: str
-    run: Callable[[Floats, Floats, float, Sampling], list[Outcome]]
+    run: Callable[[Floats, Floats, float, Sampling], list[PairedOutcome]]
 
 
 def paired_tests(
     test: str, differences: Floats, alpha: float, sampling: Sampling, weights: Floats | None = None
-) -> list[Outcome]:
+) -> list[PairedOutcome]:
     """The outcomes of a test for the comparisons in the columns of differences (Q, C), in order. NaN are pairs
     that are left out; all others are finite. test: one of TESTS. alpha: the level of the test, between 0 and 1;
     the intervals have the confidence 1 - alpha, and contain 0 exactly where p >= alpha. With fewer than 2
@@ -121,7 +121,7 @@ def paired_tests(
     return [outcome or next(tested) for outcome in outcomes]
 
 
-def without_p(sample: Sample) -> Outcome | None:
+def without_p(sample: Sample) -> PairedOutcome | None:
     """The outcome of differences that have no p whatever the test; None for others."""
     if not (reason := reason_without_p(sample.values)):
         return None
@@ -129,23 +129,23 @@ def without_p(sample: Sample) -> Outcome | None:
     return outcome.replace(low=sample.mean, high=sample.mean) if reason == ALL_EQUAL else outcome
 
 
-def untested(mean: float, reason: str) -> Outcome:
+def untested(mean: float, reason: str) -> PairedOutcome:
     """The outcome of differences with this mean that are not tested, as the reason says."""
-    return Outcome(math.nan, math.nan, math.nan, mean, "", reason)
+    return PairedOutcome(math.nan, math.nan, math.nan, mean, "", reason)
 
 
 def _one_by_one(
-    test: Callable[[Sample, float], Outcome],
+    test: Callable[[Sample, float], PairedOutcome],
     differences: Floats,
     weights: Floats,
     alpha: float,
     sampling: Sampling,
-) -> list[Outcome]:
+) -> list[PairedOutcome]:
     """Each column is tested separately, by a test that samples nothing."""
     return [test(Sample.of(column, weights), alpha) for column in differences.T]
 
 
-def t_outcome(n: float, mean: float, sd: float, alpha: float) -> Outcome:
+def t_outcome(n: float, mean: float, sd: float, alpha: float) -> PairedOutcome:
     """The paired t-test of n >= 2 differences with this mean and standard deviation, not all equal. t = mean /
     (sd / sqrt(n)) with n - 1 degrees of freedom; p = P(|T| >= |t|). The interval is that of the mean
     difference. n: of weighted differences their effective number, above 1.
@@ -156,10 +156,10 @@ def t_outcome(n: float, mean: float, sd: float, alpha: float) -> Outcome:
     error, df = sd / math.sqrt(n), max(n - 1, intervals.LEAST_DF)
     p = 2 * float(stdtr(df, -abs(mean / error))) if df > intervals.LEAST_DF else 1.0
     interval = intervals.agreeing(intervals.t_interval(mean, error, df, alpha), p, alpha, mean)
-    return Outcome(p, *interval, mean, f"t with {df:.1f} degrees of freedom".replace(".0 ", " "))
+    return PairedOutcome(p, *interval, mean, f"t with {df:.1f} degrees of freedom".replace(".0 ", " "))
 
 
-def sign_test(sample: Sample, alpha: float) -> Outcome:
+def sign_test(sample: Sample, alpha: float) -> PairedOutcome:
     """The sign test of differences (n,), n >= 2, not all equal; differences of 0 are left out. p = 2 P(X >=
     max(wins, losses)), at most 1, with X binomial of wins + losses trials and probability 1/2. The interval is
     that of the median of the differences other than 0, from their order statistics.
@@ -184,16 +184,16 @@ def _by_ranks(
     balance: int,
     alpha: float,
     method: str,
-) -> Outcome:
+) -> PairedOutcome:
     """The outcome of a test by ranks; balance: its statistic. See intervals.rank_interval."""
     p, interval = p_value(abs(balance)), intervals.rank_interval(order_statistic, size, p_value, alpha)
     low, high = intervals.agreeing(interval, p, alpha, balance)
     median = (order_statistic((size - 1) // 2) + order_statistic(size // 2)) / 2
     # ties may leave a median of exactly 0 though the test rejects 0: the open end of the interval
-    return Outcome(p, low, high, min(max(median, low), high), method)
+    return PairedOutcome(p, low, high, min(max(median, low), high), method)
 
 
-def wilcoxon_test(sample: Sample, alpha: float) -> Outcome:
+def wilcoxon_test(sample: Sample, alpha: float) -> PairedOutcome:
     """Wilcoxon's signed-rank test of differences (n,), n >= 2, not all equal. Differences of 0 are left out;
     tied magnitudes get their mean rank. The statistic is the sum of the ranks of the positive differences less
     that of the negative. p is exact for up to 50 differences without ties or zeros, and for up to 13 with; else
@@ -239,7 +239,7 @@ def wilcoxon_test(sample: Sample, alpha: float) -> Outcome:
 
 def randomization_tests(
     differences: Floats, weights: Floats, alpha: float, sampling: Sampling
-) -> list[Outcome]:
+) -> list[PairedOutcome]:
     """Fisher's randomization test of each column of differences (Q, C), by flipping signs. p = (b + 1) / (B +
     1) for b of B flips whose sum reaches the magnitude of the observed one, to 1e-12 of sum |d|. All sets of
     signs are tried for up to 16 pairs, and p is then exact; otherwise `samples` random ones, the same for all
@@ -248,7 +248,7 @@ def randomization_tests(
     + 1) / (B + 1): Phipson and Smyth, "Permutation p-values should never be zero", 2010.
     """
     few = (~np.isnan(differences)).sum(axis=0) <= FEW_PAIRS
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, PairedOutcome] = {}
     for column in np.flatnonzero(few).tolist():
         rows = ~np.isnan(differences[:, column])
         [outcomes[column]] = _flipped(differences[rows, column][:, None], weights[rows], alpha, sampling)
@@ -263,7 +263,7 @@ def _groups(columns: Ints, held: int) -> Iterator[Ints]:
     return (columns[start : start + size] for start in range(0, len(columns), size))
 
 
-def _flipped(differences: Floats, weights: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
+def _flipped(differences: Floats, weights: Floats, alpha: float, sampling: Sampling) -> list[PairedOutcome]:
     """The outcomes of the columns (Q, C), all with the same flips of all Q rows. With S the sum of the flipped
     differences, each times its weight, F that of their weights, and S', F' those of the others, a flip of d - v
     is at least as extreme as none for v from the lesser to the greater of the means S / F and S' / F', and for
@@ -294,7 +294,7 @@ def _flipped(differences: Floats, weights: Floats, alpha: float, sampling: Sampl
     blocks = over_flips(columns, sampling, ranges)
     intervals_by_sign = intervals.sign_flip_intervals(blocks, differences.shape[1], flips, alpha)
     return [
-        Outcome(p, low, high, Sample.of(column, weights).mean, method)
+        PairedOutcome(p, low, high, Sample.of(column, weights).mean, method)
         for p, low, high, column in zip(
             *(end.tolist() for end in intervals_by_sign), differences.T, strict=True
         )
@@ -309,11 +309,11 @@ def _patterns(valid: Bools) -> tuple[Bools, Ints]:
 
 def bootstrap_intervals(
     differences: Floats, weights: Floats, alpha: float, sampling: Sampling
-) -> list[Outcome]:
+) -> list[PairedOutcome]:
     """The BCa interval of the mean of each column of differences (Q, C), of the same resamples; no p. Queries
     are drawn alike, and keep their weights (Q,) in the mean of a resample.
     """
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, PairedOutcome] = {}
     method = f"{sampling.samples:,} bootstrap resamples"
     patterns, pattern = _patterns(~np.isnan(differences))
     for index, rows in enumerate(patterns.T):
@@ -323,7 +323,7 @@ def bootstrap_intervals(
                 sample = Sample.of(differences[rows, column], weights[rows])
                 pairs = sample.values, sample.mean
                 interval = intervals.bca_interval(means, *pairs, alpha, sample.weights)
-                outcomes[column] = Outcome(math.nan, *interval, sample.mean, method, NO_P)
+                outcomes[column] = PairedOutcome(math.nan, *interval, sample.mean, method, NO_P)
     return [outcomes[column] for column in range(differences.shape[1])]
 
 
@@ -352,7 +352,7 @@ def interval_of_mean(
     return intervals.within(interval, mean, bounds)
 
 
-def _t_test(sample: Sample, alpha: float) -> Outcome:
+def _t_test(sample: Sample, alpha: float) -> PairedOutcome:
     return t_outcome(sample.effective_n, sample.mean, sample.sd, alpha)
 
 

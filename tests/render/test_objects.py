@@ -9,7 +9,7 @@ from helpers import error_of, raises
 import gradeval
 from gradeval import GradevalError, evaluate
 from gradeval.evaluation.results import Results
-from gradeval.render.document import Cell, Grid, Line, Lines, Sentences
+from gradeval.render.document import Cell, Grid, Lines, Sentences, StyledLine
 from gradeval.render.markup import write_html
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "é": {"d": 1}}
@@ -98,7 +98,9 @@ def test_tables_are_html() -> None:
     assert '<td style="text-align:left">x&lt;b&gt;</td>' in html and "<b>" in html
     assert "<small>note: " in html or "<small>warning: " in html
     grid = Grid("T<", ("run", "AP"), [["x", Cell("0.5", "a,b")], ["y", Cell("0.4", " [0, 1]")]])
-    html = write_html([grid, Lines(["a  <", "b"]), Line("A & B", "heading"), Line("small", "dim"), "plain"])
+    html = write_html(
+        [grid, Lines(["a  <", "b"]), StyledLine("A & B", "heading"), StyledLine("small", "dim"), "plain"]
+    )
     for part in (
         *("<caption>T&lt;</caption>", "0.5<sup>a,b</sup>", "0.4 [0, 1]", "<pre>a  &lt;\nb</pre>"),
         *("<p><b>A &amp; B</b></p>", "<p><small>small</small></p>", "<p><small>plain</small></p></div>"),

@@ -15,7 +15,7 @@ from gradeval.evaluation.results import Results
 from gradeval.options import Options
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
-from gradeval.spark.kernel import Job, RunValues, State, evaluate_bucket
+from gradeval.spark.kernel import RunValues, SparkJob, State, evaluate_bucket
 from gradeval.tables.qrels import counted_grades
 
 load()
@@ -51,14 +51,14 @@ def in_buckets(qrels: Numbers, runs: Mapping[str, Numbers], count: int, seed: in
     return buckets
 
 
-def job_of(qrels: Numbers, runs: Mapping[str, Numbers], metrics: Sequence[str], **options: Any) -> Job:
+def job_of(qrels: Numbers, runs: Mapping[str, Numbers], metrics: Sequence[str], **options: Any) -> SparkJob:
     chosen = Options(**options)
     scale = counted_grades(np.unique([grade for of in qrels.values() for grade in of.values()]), chosen)
-    return Job(tuple(parse(metrics)), chosen, scale, tuple(runs), tuple(runs))
+    return SparkJob(tuple(parse(metrics)), chosen, scale, tuple(runs), tuple(runs))
 
 
 def evaluated(
-    qrels: Numbers, runs: Mapping[str, Numbers], job: Job, count: int, seed: int = 0
+    qrels: Numbers, runs: Mapping[str, Numbers], job: SparkJob, count: int, seed: int = 0
 ) -> tuple[list[State], list[RunValues]]:
     buckets, values = [], []
     for judged, retrieved in in_buckets(qrels, runs, count, seed):

@@ -18,7 +18,7 @@ from gradeval.errors import GradevalError, OptionError
 from gradeval.formats.diagnostics import COLLAPSES
 from gradeval.notices import NoticeKind
 from gradeval.options import Options
-from gradeval.spark.kernel import Job, Statistics, comparison, evaluate_bucket, merged
+from gradeval.spark.kernel import SparkJob, Statistics, comparison, evaluate_bucket, merged
 from gradeval.spark.results import Request, SparkResults, bucket_count
 
 from .tables import evaluated, every_metric, job_of, same, table
@@ -268,7 +268,7 @@ def test_what_only_all_buckets_know() -> None:
 
 def test_places_are_the_order_of_ties() -> None:
     """Also those of many digits; equal places are in the order of ids from the last to the first."""
-    job: Job = job_of({"q": {"d": 1.0}}, {"a": {}}, ["RR"], ties="input")
+    job: SparkJob = job_of({"q": {"d": 1.0}}, {"a": {}}, ["RR"], ties="input")
     qrels = table(QREL, "query", "document", "number")
     for places, value in (((1, 2), 1.0), ((2, 1), 0.5), ((2**60, 2**60 + 1), 1.0), ((2**60 + 1, 2**60), 0.5)):
         rows = [("q", "d", 1.0, places[0]), ("q", "e", 1.0, places[1])]

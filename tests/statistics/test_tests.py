@@ -18,8 +18,8 @@ from gradeval.statistics.tests import (
     NO_P,
     TESTS,
     TOO_FEW_PAIRS,
-    Outcome,
-    Summary,
+    PairedOutcome,
+    PairedSummary,
     interval_of_mean,
     paired_differences,
     paired_tests,
@@ -32,7 +32,7 @@ WITH_P = [name for name in TESTS if name != "bootstrap"]
 FEW = Sampling(samples=499)
 
 
-def outcome(test: str, d, alpha: float = 0.05, sampling: Sampling = FEW) -> Outcome:
+def outcome(test: str, d, alpha: float = 0.05, sampling: Sampling = FEW) -> PairedOutcome:
     [found] = paired_tests(test, np.array(d, np.float64)[:, None], alpha, sampling)
     return found
 
@@ -233,7 +233,7 @@ def test_differences_and_their_summary() -> None:
     assert paired_differences(baseline, run)[1:3].tolist() == [pytest.approx(1e-11, rel=1e-4), 1e-20]
     assert np.isnan(paired_differences(baseline, run)[3:5]).all()
     assert np.array_equal(paired_differences(run, baseline)[:3], -paired_differences(baseline, run)[:3])
-    assert summarize(np.array([1.0, NAN, -1.0, 3.0, 0.0, 2.0])) == Summary(
+    assert summarize(np.array([1.0, NAN, -1.0, 3.0, 0.0, 2.0])) == PairedSummary(
         5, 5.0, 1.0, pytest.approx(math.sqrt(2.5)), pytest.approx(1 / math.sqrt(2.5)), 3, 1, 1
     )
     assert root_sum_of_squares(np.array([3e-200, 4e-200])) == pytest.approx(5e-200)

@@ -14,7 +14,14 @@ from scipy import stats
 from gradeval.compare_options import WEIGHTED_TESTS
 from gradeval.statistics.multiple import maxt
 from gradeval.statistics.sampling import Sampling, resampled_means
-from gradeval.statistics.tests import TESTS, TOO_FEW_PAIRS, Outcome, interval_of_mean, paired_tests, summarize
+from gradeval.statistics.tests import (
+    TESTS,
+    TOO_FEW_PAIRS,
+    PairedOutcome,
+    interval_of_mean,
+    paired_tests,
+    summarize,
+)
 from gradeval.statistics.weighted import Sample
 
 NAN = math.nan
@@ -25,7 +32,9 @@ weights_of_queries = st.sampled_from([0.25, 0.5, 1.0, 2.0, 3.0, 7.0])
 pairs = st.lists(st.tuples(tenths, weights_of_queries), min_size=2, max_size=9)
 
 
-def outcome(test: str, d: object, weights: object, alpha: float = 0.05, sampling: Sampling = FEW) -> Outcome:
+def outcome(
+    test: str, d: object, weights: object, alpha: float = 0.05, sampling: Sampling = FEW
+) -> PairedOutcome:
     differences = np.array(d, np.float64)[:, None]
     [tested] = paired_tests(test, differences, alpha, sampling, np.array(weights, np.float64))
     return tested

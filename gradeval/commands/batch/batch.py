@@ -664,7 +664,7 @@ def _sha256(source: Callable[[], Source]) -> str | None:
 # --- the document: a table for each metric, systems as rows, collections and the average as columns
 
 
-def document(batch: Batch, options: doc.RenderOptions, *, signature: bool = False) -> doc.Document:
+def document(batch: Batch, options: doc.RenderOptions, *, signature: bool = False) -> doc.OutputDocument:
     """signature: those of the means, in md, latex and json."""
     with_letters = options.format == "latex"  # for significance, instead of triangles
 
@@ -696,7 +696,7 @@ def document(batch: Batch, options: doc.RenderOptions, *, signature: bool = Fals
             yield {"average": "pool" if batch.pool else "macro", "system": system, "values": values}
 
     columns = _COLUMNS if batch.baseline is not None else _COLUMNS[:6]
-    return doc.Document(
+    return doc.OutputDocument(
         blocks=blocks,
         rows=lambda: [doc.rows_of(columns, _rows(batch), options.digits)],
         content=lambda: {**batch.to_dict(), **({"signatures": batch.signatures()} if signature else {})},

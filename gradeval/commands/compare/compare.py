@@ -47,7 +47,7 @@ _DEPTH = 10  # of Judged@k where no metric has a cutoff
 
 Verdict = Literal["better", "worse", ""]
 Pairs = tuple[tuple[int, int], ...]  # (baseline, run) of each comparison, as positions in the runs
-Tested = tuple[str, str, "ComparedMetric", Sequence[float], tests.Summary, tests.Outcome]
+Tested = tuple[str, str, "ComparedMetric", Sequence[float], tests.PairedSummary, tests.PairedOutcome]
 """A run, its baseline, the metric, the means of the baseline and the run, the differences, and their test."""
 
 
@@ -263,7 +263,7 @@ class Power:
     needed: float
 
     @classmethod
-    def of(cls, summary: tests.Summary, alpha: float) -> Power:
+    def of(cls, summary: tests.PairedSummary, alpha: float) -> Power:
         """By the effective number of queries; those that are needed have weights as unequal as these."""
         if math.isnan(summary.effect_size):
             return cls(math.nan, math.nan)
@@ -632,7 +632,7 @@ def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Ite
 
 def _outcomes(
     values: QueryValues, pairs: Sequence[tuple[int, int]], options: CompareOptions
-) -> Iterable[tuple[tests.Outcome, float]]:
+) -> Iterable[tuple[tests.PairedOutcome, float]]:
     """The outcome of the test and its p, corrected, of each pair and metric."""
     sampling = Sampling(options.samples, options.seed, options.jobs or default_jobs())
     if options.test == TUKEY:
@@ -649,7 +649,7 @@ def _outcomes(
 
 def _tukey_outcomes(
     values: QueryValues, pairs: Sequence[tuple[int, int]], alpha: float, sampling: Sampling
-) -> Iterator[tuple[tests.Outcome, float]]:
+) -> Iterator[tuple[tests.PairedOutcome, float]]:
     """Of the runs in the pairs, metric by metric, by the queries where all of these have a value."""
     runs = sorted(set(chain(*pairs)))
     by_metric = values.values[runs].transpose(1, 2, 0)
@@ -662,7 +662,7 @@ def _tukey_outcomes(
                 difference, p = float(of_metric.differences[cell]), float(of_metric.p[cell])
                 ends = difference - of_metric.margin, difference + of_metric.margin
                 interval = agreeing(ends, p, alpha, difference)
-                outcome = tests.Outcome(math.nan, *interval, difference, of_metric.method)
+                outcome = tests.PairedOutcome(math.nan, *interval, difference, of_metric.method)
             yield outcome, p
 
 

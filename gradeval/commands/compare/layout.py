@@ -35,7 +35,7 @@ def document(
     per_query: bool = False,
     summary: bool = True,
     relative: bool = False,
-) -> doc.Document:
+) -> doc.OutputDocument:
     """per_query: all values and differences. summary: the comparisons. relative: differences in percent too."""
     digits, values = how.digits, comparison.values
     with_letters = how.format == "latex" or comparison.options.all_pairs
@@ -98,7 +98,7 @@ def document(
             ]
             yield doc.Rows(("query", "metric", *heads), [part], frozenset((0, 1)))
 
-    return doc.Document(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
+    return doc.OutputDocument(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
 
 
 def interval(pair: PairComparison, digits: Digits) -> str:

@@ -8,12 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from gradeval.commands.explain.explain import Document as RankedDocument
-from gradeval.commands.explain.explain import Explanation, Explanations, Selection, Term
+from gradeval.commands.explain.explain import Document, Explanation, Explanations, Selection, Term
 from gradeval.errors import OptionError, first_names, visible
 from gradeval.notices import many
 from gradeval.render import Digits
-from gradeval.render.document import ABSENT, Block, Document, Grid, Line, RenderOptions, number, signed
+from gradeval.render.document import (
+    ABSENT,
+    Block,
+    Grid,
+    OutputDocument,
+    RenderOptions,
+    StyledLine,
+    number,
+    signed,
+)
 from gradeval.render.table import text_width
 from gradeval.version import __version__
 
@@ -30,11 +38,11 @@ Row = dict[str, Any]
 
 def document(
     result: Explanation | Explanations, options: RenderOptions, *, ranks: int | None = None, loss: bool = False
-) -> Document:
+) -> OutputDocument:
     """ranks: how many are shown, and how many of lower ones; by default first_ranks. loss: what each costs."""
     explanations = [result] if isinstance(result, Explanation) else result
     about = {"gradeval": __version__, "format": FORMAT_VERSION}
-    return Document(
+    return OutputDocument(
         blocks=lambda: chain(
             *(_blocks(of, ranks or of.first_ranks, loss, options.digits) for of in explanations)
         ),
@@ -49,13 +57,13 @@ def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) ->
     if explanation.query_text:
         query += f" ({_cut(explanation.query_text)})"
     if other is None:
-        yield Line(f"{query}, {run}: {value}", "heading")
+        yield StyledLine(f"{query}, {run}: {value}", "heading")
         yield from details(explanation, ranks, digits)
         yield from _documents(explanation, ranks, digits)
     else:
         values = f"{run} {value}, {visible(other.run)} {value_of(other, digits)}"
         difference = signed(explanation.value - other.value, digits)
-        yield Line(f"{query}: {values}, difference {difference}", "heading")
+        yield StyledLine(f"{query}: {values}, difference {difference}", "heading")
         yield from _differences(explanation, other, ranks, digits)
     if not loss:
         return
@@ -128,7 +136,7 @@ def _text(name: str, value: Any, digits: Digits) -> str:
     return (signed if kind in ("change", "loss", "difference") else number)(value, digits)
 
 
-def _described(explanation: Explanation, document: RankedDocument) -> Row:
+def _described(explanation: Explanation, document: Document) -> Row:
     return {
         "rank": document.rank,
         "position": "" if explanation.positions is None else explanation.place(document),
@@ -163,7 +171,7 @@ def _names(explanation: Explanation) -> tuple[str, str]:
     return "DCG'" if explanation.groups else "DCG", f"{name}@k"
 
 
-def _values(explanation: Explanation, documents: Sequence[RankedDocument]) -> Iterator[Row]:
+def _values(explanation: Explanation, documents: Sequence[Document]) -> Iterator[Row]:
     """What the metric makes of each of the documents."""
     if explanation.terms is None:
         changes = {document: numbers for document, *numbers in explanation.changes}
@@ -190,7 +198,7 @@ def _values(explanation: Explanation, documents: Sequence[RankedDocument]) -> It
 
 def _term_of_0(
     explanation: Explanation,
-    document: RankedDocument,
+    document: Document,
     position: int,
     running: Sequence[tuple[int, float]],
 ) -> Term:

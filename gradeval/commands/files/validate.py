@@ -26,7 +26,7 @@ from gradeval.formats.sources import BLOCK, Block, Source
 from gradeval.notices import NoticeKind, many
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.records import fields_of
-from gradeval.render.document import Document, Lines, Printable, RenderOptions, Tabular
+from gradeval.render.document import Lines, OutputDocument, Printable, RenderOptions, Tabular
 from gradeval.render.table import BOLD, DIM, styled
 from gradeval.tables import ranking
 from gradeval.tables.load import TableFile, check_inputs, open_file
@@ -193,11 +193,11 @@ class Validation(Printable, Tabular):
         return {**counts, "files": [file.to_dict() for file in self.files]}
 
 
-def document(validation: Validation, options: RenderOptions) -> Document:
+def document(validation: Validation, options: RenderOptions) -> OutputDocument:
     files, total = validation.files, _count(validation.errors, validation.warnings)
     last = [Lines([f"{many(len(files), 'file', 'files')}: {total}"])] if len(files) > 1 else []
     blocks = [*(Lines(list(_file(file, options.colour))) for file in files), *last]
-    return Document(blocks=lambda: blocks, content=validation.to_dict, is_log=True)
+    return OutputDocument(blocks=lambda: blocks, content=validation.to_dict, is_log=True)
 
 
 def _count(errors: int, warnings: int) -> str:

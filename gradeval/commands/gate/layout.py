@@ -15,7 +15,7 @@ from gradeval.render.document import nonzero, number, plain, signed
 from gradeval.render.markup import escape_md
 
 
-def document(report: gate.GateReport, how: doc.RenderOptions) -> doc.Document:
+def document(report: gate.GateReport, how: doc.RenderOptions) -> doc.OutputDocument:
     """Ids, names of runs and paths are data: none of them can be markup, or a command of a CI runner."""
     outcomes = [{**of.to_dict(), **texts(of, how.digits)} for of in report.outcomes]
     worst = [{**row, "metric": of.check.metric} for of in _shows_worst(report) for row in of.to_dict()["worst"]]
@@ -49,11 +49,11 @@ def document(report: gate.GateReport, how: doc.RenderOptions) -> doc.Document:
         sentences += filter(None, [_exceeded(report)])
         if is_judged and sentences:
             yield doc.Sentences(list(map(visible, sentences)))
-        yield doc.Line(verdict_line(report), "strong")
+        yield doc.StyledLine(verdict_line(report), "strong")
 
     tables = [(_CHECKS, outcomes)] + ([(_WORST, worst)] if worst else [])
     rows = (doc.rows_of(columns, of_table, how.digits) for columns, of_table in tables)
-    return doc.Document(blocks=blocks, rows=lambda: rows, content=report.to_dict, is_log=True)
+    return doc.OutputDocument(blocks=blocks, rows=lambda: rows, content=report.to_dict, is_log=True)
 
 
 def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:

@@ -22,7 +22,7 @@ DRAWING = "Picture"
 drawing = cli.section(DRAWING)
 
 
-class Size(cli.Value):
+class Size(cli.ParsedType):
     """Width and height in inches."""
 
     name = "WxH"

@@ -40,7 +40,7 @@ from gradeval.tables.load import check_inputs, open_qrels
 from gradeval.tables.terms import RelevanceFunction
 
 if TYPE_CHECKING:
-    from gradeval.keywords import Phi, Runs, SwapsKeywords, Unpack
+    from gradeval.keywords import PhiKeywords, Runs, SwapsKeywords, Unpack
 
 __all__ = ["curve", "phi", "queries", "swaps"]
 
@@ -413,7 +413,10 @@ def expanded(text: str) -> list[str]:
 
 @takes({**Options.rows(within=OF_GRADES), **Options.rows(within=OF_QRELS, without=(RUNS,))})
 def phi(
-    qrels: Any, metric: str | Iterable[str] = PHI, query: str | Sequence[str] = (), **options: Unpack[Phi]
+    qrels: Any,
+    metric: str | Iterable[str] = PHI,
+    query: str | Sequence[str] = (),
+    **options: Unpack[PhiKeywords],
 ) -> Picture:
     """φ of nDCGφ by grade, with its control points.
 
@@ -566,7 +569,7 @@ def swaps(
 # --- the document
 
 
-def document(picture: Picture, options: doc.RenderOptions, *, table: str | None = None) -> doc.Document:
+def document(picture: Picture, options: doc.RenderOptions, *, table: str | None = None) -> doc.OutputDocument:
     """table: which one tsv and csv print, by default the first. Queries and curves are drawn in characters."""
     numbers = tables.document(picture, options, table=table)
     if picture.name in ("phi", "swaps"):
@@ -577,11 +580,11 @@ def document(picture: Picture, options: doc.RenderOptions, *, table: str | None 
             if panel.bars is None:
                 yield _curves(panel, options.digits)
                 continue
-            yield doc.Line(f"{visible(panel.title)}: {visible(panel.y.label)}", "strong")
+            yield doc.StyledLine(f"{visible(panel.title)}: {visible(panel.y.label)}", "strong")
             if len(panel.bars.y):
                 yield doc.Lines(_bars(panel.bars, min(options.width or WIDTH, WIDTH) - len(_BELOW)))
             yield doc.Sentences(list(_of_bars(panel.bars, options.digits)))
-        yield doc.Line(f"Intervals: {picture.note}.", "dim")
+        yield doc.StyledLine(f"Intervals: {picture.note}.", "dim")
 
     return numbers.replace(blocks=blocks)
 

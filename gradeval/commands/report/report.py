@@ -45,8 +45,7 @@ from gradeval.tables.load import is_path, open_qrels, source_of
 from gradeval.version import __version__
 
 if TYPE_CHECKING:
-    from gradeval.keywords import Report as ReportOptions
-    from gradeval.keywords import Unpack
+    from gradeval.keywords import ReportKeywords, Unpack
 
 DIFFERING = 10  # documents of a query that make the difference between runs
 FURTHER = 5  # documents of an explanation below these ranks, and as many that were not retrieved
@@ -130,7 +129,7 @@ def report(
     explain: int = EXPLAINED,
     interval: Literal["t", "bootstrap"] | None = None,
     progress: Callable[[int, int], None] | None = None,
-    **options: Unpack[ReportOptions],
+    **options: Unpack[ReportKeywords],
 ) -> Report:
     """Everything about runs on one page: Report.render() makes it.
 
@@ -270,8 +269,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
 _TITLE_WIDTH = 100
 
 
-def document(report: Report, how: doc.RenderOptions) -> doc.Document:
-    return doc.Document(page=lambda: _page(report, how.digits))
+def document(report: Report, how: doc.RenderOptions) -> doc.OutputDocument:
+    return doc.OutputDocument(page=lambda: _page(report, how.digits))
 
 
 def _page(report: Report, digits: Digits) -> str:

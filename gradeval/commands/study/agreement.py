@@ -228,7 +228,7 @@ def _tables(
 
 
 def _findings(
-    collection: Collection, specs: Sequence[Spec], options: AgreementOptions, sampling: Sampling
+    collection: JudgedCollection, specs: Sequence[Spec], options: AgreementOptions, sampling: Sampling
 ) -> _Findings:
     outcomes = collection.outcomes(specs)
     of_runs, qrels, chosen = [outcome.noticed() for outcome in outcomes], collection.qrels, collection.chosen
@@ -277,7 +277,7 @@ def _findings(
     return _Findings(notices, orders, tables)
 
 
-def _rescaled_means(collection: Collection, specs: Sequence[Spec], factor: float) -> Floats:
+def _rescaled_means(collection: JudgedCollection, specs: Sequence[Spec], factor: float) -> Floats:
     """The means of the runs, (M, R), with all grades multiplied. Raises OptionError, MetricError."""
     grade = collection.qrels.grade * factor
     if len(out_of_range(grade)):
@@ -309,8 +309,8 @@ def separated_pairs(values: Floats, options: AgreementOptions, sampling: Samplin
 
 
 def _by_each(
-    union: Collection, judged: Sequence[Qrels], grades: Floats, is_of_runs: bool, paths: Sequence[str]
-) -> tuple[list[Collection], list[Notice]]:
+    union: JudgedCollection, judged: Sequence[Qrels], grades: Floats, is_of_runs: bool, paths: Sequence[str]
+) -> tuple[list[JudgedCollection], list[Notice]]:
     """The runs with each set of judgments, of the queries that all sets have, or two if only grades are
     compared; and notices. union: has the documents of all sets. grades: of each set and document, or NaN.
     """
@@ -409,7 +409,7 @@ def _confusion(
 
 
 @dataclass(frozen=True, eq=False)
-class Collection:
+class JudgedCollection:
     """Judgments, and where runs put the judged documents."""
 
     qrels: Qrels
@@ -433,7 +433,7 @@ class Collection:
         is_judged = np.isfinite(reduced.rank) & self.chosen[Segments(self.qrels.offsets).query]
         return np.where(is_judged, reduced.score, np.nan)
 
-    def judged_by(self, qrels: Qrels, grade: Floats, queries: Ints) -> Collection:
+    def judged_by(self, qrels: Qrels, grade: Floats, queries: Ints) -> JudgedCollection:
         """With other judgments of these queries, ascending. grade: of each row, (N,), NaN where not judged."""
         query = Segments(self.qrels.offsets).query
         rows = np.flatnonzero(~np.isnan(grade) & np.isin(query, queries))
@@ -456,7 +456,7 @@ class Collection:
 
 def collect(
     qrels: Any, runs: Sequence[tuple[str | None, Any]], options: Options, *, other_qrels: Sequence[Any] = ()
-) -> tuple[Collection, list[Qrels]]:
+) -> tuple[JudgedCollection, list[Qrels]]:
     """The (name, run) pairs reduced to the judgments, and these as read: qrels, then the others."""
     judgments = [("qrels", judged) for judged in (qrels, *other_qrels)]
     check_inputs([*judgments, *(("run", run) for _, run in runs)], options)
@@ -475,7 +475,7 @@ def collect(
         evaluated.check_common(run, reduction, table, chosen)
     names = run_names((run.name, run.path, run.short_name) for run in opened)
     named = zip(names, (run.ties for run in opened), reductions, strict=True)
-    return Collection(table, tuple(named), options, chosen), judged
+    return JudgedCollection(table, tuple(named), options, chosen), judged
 
 
 def _columns(qrels: Qrels, number: Floats) -> Columns:

@@ -108,7 +108,9 @@ class Study(doc.WithNotices):
         }
 
 
-def document(study: Study, render_options: doc.RenderOptions, *, table: str | None = None) -> doc.Document:
+def document(
+    study: Study, render_options: doc.RenderOptions, *, table: str | None = None
+) -> doc.OutputDocument:
     """table: which one tsv and csv print, by default the first."""
 
     def blocks() -> Iterator[doc.Block]:
@@ -119,7 +121,7 @@ def document(study: Study, render_options: doc.RenderOptions, *, table: str | No
             yield visible(study.finding)
         options = {name: value for name, value in study.options.items() if name != "evaluation" and value != []}
         about = "; ".join(f"{name.replace('_', ' ')} {_listed(value)}" for name, value in options.items())
-        yield doc.Line(f"{study.name}: {visible(about)}", "dim")
+        yield doc.StyledLine(f"{study.name}: {visible(about)}", "dim")
 
     def rows() -> list[doc.Rows]:
         chosen = study.table(next(iter(study.data)) if table is None else table)
@@ -127,7 +129,7 @@ def document(study: Study, render_options: doc.RenderOptions, *, table: str | No
         is_text = (any(isinstance(row[c], str) for row in chosen.rows) for c in range(len(chosen.columns)))
         return [doc.Rows.of(chosen.columns, texts, compress(chosen.columns, is_text))]
 
-    return doc.Document(blocks=blocks, rows=rows, content=study.to_dict)
+    return doc.OutputDocument(blocks=blocks, rows=rows, content=study.to_dict)
 
 
 def _listed(value: object) -> str:
