@@ -142,8 +142,8 @@ class CompareOptions(opts.OptionTable, init=False):
         if self.test == TUKEY and not self.all_pairs:
             raise OptionError("Tukey's test is of all pairs of runs. Add --all-pairs (all_pairs=True)")
         if self.test in (TUKEY, "bootstrap") and self.correction not in (None, "none"):
-            what = "the bootstrap has no p-values, and those of Tukey's test are already corrected"
-            raise OptionError(f"{what}. Leave out the correction")
+            reason = "the bootstrap has no p-values, and those of Tukey's test are already corrected"
+            raise OptionError(f"{reason}. Leave out the correction")
         if self.correction == MAXT and self.test not in ("t", "randomization"):
             raise OptionError(f"the maxT correction requires --test t or randomization, not {self.test}")
 
@@ -154,8 +154,8 @@ class CompareOptions(opts.OptionTable, init=False):
             weighted = f"Choose --test {', '.join(WEIGHTED_TESTS[:-1])} or {WEIGHTED_TESTS[-1]}"
             raise OptionError(f"the test {self.test} has no weights of queries. {weighted}, or {instead}")
         if self.anova:
-            what = "the analysis of variance has no weights of queries"
-            raise OptionError(f"{what}. Leave out --anova (anova=True), or {instead}")
+            reason = "the analysis of variance has no weights of queries"
+            raise OptionError(f"{reason}. Leave out --anova (anova=True), or {instead}")
 
     @property
     def used_correction(self) -> str:

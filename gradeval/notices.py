@@ -21,14 +21,14 @@ LEAST_CHANGE = 0.00005  # of a value by the order of ties: a smaller one is not 
 class Row(Record, eq=False):
     """The sentence of a kind of notices, and how much it matters. text: a template for one run, or for all;
     several: for several runs. Their fields are those of _fields(); [-J|judged_only=True] is an option as it
-    is named in a shell and in Python. rules: the words for {by_rule}, by Notice.rule, '' for any other. each:
-    a template for each notice, and what joins them, for {each}. is_note: whether it is no fault of the files.
+    is named in a shell and in Python. rules: the words for {by_rule}, by Notice.rule, '' for any other. listed:
+    a template for each notice, and what joins them, for {listed}. is_note: whether it is no fault of the files.
     """
 
     text: str = ""
     several: str = ""
     rules: Mapping[str, str] = {}
-    each: tuple[str, str] = ("", "")
+    listed: tuple[str, str] = ("", "")
     is_note: bool = False
 
 
@@ -196,7 +196,7 @@ class NoticeKind(Enum):
     UNKNOWN_GROUPED = Row(
         "{count:query of the groups is|queries of the groups are} not among those compared, ignored"
     )
-    NO_P = Row("no p-value for {each}", each=("{count:comparison|comparisons} ({rule})", ", "))
+    NO_P = Row("no p-value for {listed}", listed=("{count:comparison|comparisons} ({rule})", ", "))
     JUDGED_DIFFERS = Row(
         "{subject:#: }{metric} of the runs differs, from {low_share} to {high_share}{collections: (and on #)}: "
         "unjudged documents count as not relevant, which favors older systems"
@@ -213,7 +213,7 @@ class NoticeKind(Enum):
         "has no value there"
     )
     NOT_IN_BOTH = Row(
-        "{each} not in the other judgments, excluded", each=("{count:query|queries} of {subject}", " and ")
+        "{listed} not in the other judgments, excluded", listed=("{count:query|queries} of {subject}", " and ")
     )
     MANY_GRADES = Row(
         "the judgments have {count:,} different grades, so that their agreement in grades was left out; round "
@@ -308,8 +308,8 @@ class Notice(Record):
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], subject: str) -> Notice:
         """The notice that to_dict wrote, about another subject. Raises ValueError, TypeError, KeyError."""
-        known: dict[str, Any] = {"int": int, "bool": bool, "str": str, "float | None": (int, float)}
-        types = {name: known[kind] for name, kind in cls.__annotations__.items() if kind in known}
+        checked: dict[str, Any] = {"int": int, "bool": bool, "str": str, "float | None": (int, float)}
+        types = {name: checked[kind] for name, kind in cls.__annotations__.items() if kind in checked}
         values = {name: content[name] for name in types if name in content}
         if any(not isinstance(value, types[name]) for name, value in values.items()):
             raise ValueError("a value is not valid")
@@ -339,9 +339,9 @@ def sentences(
         yield kind, (f"by {judgments}: " if judgments else "") + line
 
 
-def many(count: int, one: str, more: str) -> str:
+def many(count: int, singular: str, plural: str) -> str:
     """'1 query is', '2,000 queries are'."""
-    return f"{count:,} {one if count == 1 else more}"
+    return f"{count:,} {singular if count == 1 else plural}"
 
 
 def _subjects(group: Sequence[Notice]) -> list[str]:
@@ -360,8 +360,8 @@ class _Count(int):
     def __format__(self, spec: str) -> str:
         if "|" not in spec:
             return format(int(self), spec)
-        one, more = spec.removeprefix("?").split("|")
-        return (one if self == 1 else more) if spec.startswith("?") else many(self, one, more)
+        singular, plural = spec.removeprefix("?").split("|")
+        return (singular if self == 1 else plural) if spec.startswith("?") else many(self, singular, plural)
 
 
 class _Words(str):
@@ -382,7 +382,7 @@ def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
     alike = [other for other in group if other.subject == notice.subject]
     subjects = _subjects(group)
     elsewhere = len(subjects) - 1
-    each, joint = row.each
+    template, joint = row.listed
     return {
         "subject": _Words(notice.subject),
         "metric": _Words(notice.metric),
@@ -407,14 +407,15 @@ def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
         "alike": f" (and {elsewhere:,} other qrels alike)" if elsewhere else "",
         "collections": _Words(many(elsewhere, "other collection", "other collections") if elsewhere else ""),
         "asked": _Words("asked" if notice.informational else ""),
-        "each": joint.join(
-            each.format(count=_Count(other.count), subject=other.subject, rule=other.rule) for other in group
+        "listed": joint.join(
+            template.format(count=_Count(other.count), subject=other.subject, rule=other.rule)
+            for other in group
         ),
     }
 
 
 def _ties(group: Sequence[Notice], runs: int, in_python: bool) -> str:
-    notice, others = max(group, key=lambda notice: (notice.change, notice.undefined)), _others(group)
+    notice, other_metrics = max(group, key=lambda notice: (notice.change, notice.undefined)), _others(group)
     by = "up to" if notice.at_most else "at least"
     digits = 8 if 0 < notice.change < LEAST_CHANGE else 4
     change, low, high = (f"{number or 0:.{digits}f}" for number in (notice.change, notice.low, notice.high))
@@ -428,7 +429,7 @@ def _ties(group: Sequence[Notice], runs: int, in_python: bool) -> str:
         tied = f"{len(subjects):,} of {runs:,} runs have tied scores"
         return f"{tied} whose order could change {most}; {shows} shows all"
     where = many(notice.count, "query", "queries")
-    more = f", and {others} by less" if others else ""
+    more = f", and {other_metrics} by less" if other_metrics else ""
     if notice.low is None:
         rule = f"ties='{notice.rule}'" if in_python else f"--ties {notice.rule}"
         could = f"ties could change {notice.metric} in {where}; they are ordered by {rule}"

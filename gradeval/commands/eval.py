@@ -79,14 +79,14 @@ def eval_command(
     from gradeval.evaluation.runs import with_saved
 
     interval, has_confidence = options["interval"], options["confidence"] != Options.table["confidence"].default
-    ends = "--tie-range" if options["tie_range"] else "--interval" if interval else ""
+    range_option = "--tie-range" if options["tie_range"] else "--interval" if interval else ""
     for is_wrong, error in (
         (options["tie_range"] and interval, "--tie-range and --interval are mutually exclusive."),
         (has_confidence and not interval, "--confidence requires --interval."),
         (no_summary and not per_query, "-n requires -q: nothing would be printed."),
         (top is not None and sort is None, "--top requires --sort."),
         (wide and not per_query, "--wide requires -q."),
-        (wide and ends, f"--wide and {ends} are mutually exclusive."),
+        (wide and range_option, f"--wide and {range_option} are mutually exclusive."),
         (interval and no_summary, "--interval and -n are mutually exclusive: intervals are of means."),
     ):
         if is_wrong:
@@ -96,20 +96,20 @@ def eval_command(
         check_runs(runs, options["features"])
     labelled = _runs(runs, runs_from)
     job.open(*(path for _, path in labelled[len(runs) :]))
-    if job.format == "trec" and (wide or ends):
-        raise click.UsageError(f"{'--wide' if wide else ends} and -f trec are mutually exclusive.")
+    if job.format == "trec" and (wide or range_option):
+        raise click.UsageError(f"{'--wide' if wide else range_option} and -f trec are mutually exclusive.")
     judgments, opened = with_saved(qrels, labelled or [(None, qrels)])
     specs, excluded = _metrics(metrics, opened)
     _check_metrics(specs, per_query, not no_summary, sort, chosen.by_level)
     # with --strict nothing is printed before all warnings are known
     is_streamed = job.format == "jsonl" and job.file is None and not (sort or wide or job.strict)
-    what = {"per_query": per_query, "summary": not no_summary, "wide": wide}
+    choices = {"per_query": per_query, "summary": not no_summary, "wide": wide}
     query_all: list[Notice] = []
 
     def on_run(results: Results) -> None:
         job.report_failed(results.failed)
         if results.runs and is_streamed:
-            job.print(results, **what)
+            job.print(results, **choices)
         is_by_rows = per_query and not no_summary and job.format in BY_ROWS
         if results.runs and is_by_rows and ALL in results.counted_queries(0):
             query_all[:] = [Notice(NoticeKind.QUERY_ALL, "", 1, queries=(ALL,))]
@@ -125,7 +125,7 @@ def eval_command(
         if sort is not None:
             results = results.sorted_by(sort.removeprefix("-"), worst_first=sort.startswith("-"))
         results = results.replace(runs=results.runs[:top])
-        job.print(results, signature=job.signature, **what)
+        job.print(results, signature=job.signature, **choices)
     if results.runs and job.signature:
         job.sign(results.signatures())
     return 2 if results.failed else 0
@@ -180,6 +180,6 @@ def _check_metrics(
     if sort is not None:
         from gradeval.registry.spec import parse
 
-        first, *others = parse(sort.removeprefix("-"))
-        if first.metric.text or (not by_level and (others or first not in specs)):
+        first, *more = parse(sort.removeprefix("-"))
+        if first.metric.text or (not by_level and (more or first not in specs)):
             raise click.UsageError(f"--sort {sort}: give one of the metrics with numbers: {names}.")

@@ -138,8 +138,8 @@ def trec_eval_command(
     )
     specs = [measure.spec for measure in chosen]
     results = complete(evaluate_all(qrels, [(None, run)], specs, options, as_trec_eval=True))
-    told = (NoticeKind.DUPLICATES, NoticeKind.SUBTOPICS, NoticeKind.QRELS_AS_RUN)
-    notices = [notice for notice in results.notices if notice.kind in told]
+    reported = (NoticeKind.DUPLICATES, NoticeKind.SUBTOPICS, NoticeKind.QRELS_AS_RUN)
+    notices = [notice for notice in results.notices if notice.kind in reported]
     if missing := [*compress(results.queries, ~results.runs[0].counted)]:
         ids = tuple(missing[:MAX_QUERIES])
         notices.append(

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradeval.arrays import cached_property
 from gradeval.arrays.threads import default_jobs, ordered_map
-from gradeval.commands.batch.manifest import AVERAGE, POOL, Collection, Manifest, read_manifest
+from gradeval.commands.batch.manifest import AVERAGE, POOL, BatchCollection, Manifest, read_manifest
 from gradeval.commands.compare import compare as comparison
 from gradeval.commands.compare.coverage import not_tested
 from gradeval.commands.compare.layout import BETTER, WORSE, labels, mean_cells, significance
@@ -54,18 +54,18 @@ Status = Literal["done", "missing", "failed"]
 Key = tuple[str, str]  # (collection, system)
 
 
-class Value(NamedTuple):
+class CellValue(NamedTuple):
     """The summary of a metric. n: how many queries have a value. NaN where none has."""
 
     mean: float
     n: int
 
 
-NO_VALUE = Value(math.nan, 0)
+NO_VALUE = CellValue(math.nan, 0)
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class BatchCell:
     """A system on a collection. Metrics go by their canonical names."""
 
     collection: str
@@ -77,7 +77,7 @@ class Cell:
     groups_sha256: str | None = None
     ties: str = DEFAULT_TIES
     options: Mapping[str, Any] = field(default_factory=dict)  # of the evaluation, as JSON types
-    values: Mapping[str, Value] = field(default_factory=dict)  # by metric
+    values: Mapping[str, CellValue] = field(default_factory=dict)  # by metric
     judged: Mapping[str, float] = field(default_factory=dict)  # by Judged@k: the share, NaN if unknown
     baseline: str | None = None
     baseline_sha256: str | None = None  # of the run compared with
@@ -110,7 +110,7 @@ class Cell:
         return {**content, CHECKSUM: checksum(content)}
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Cell:
+    def from_dict(cls, content: Mapping[str, Any]) -> BatchCell:
         """The cell that to_dict wrote. Raises KeyError."""
 
         def numbers(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Cell:
         before = None if content["baseline"] is None else CompareOptions.table["min_coverage"].before
         content = {"min_coverage": before, **content}
         parts: dict[str, Any] = {part.name: content[part.name] for part in fields(cls)}
-        parts["values"] = {name: Value(**numbers(value)) for name, value in parts["values"].items()}
+        parts["values"] = {name: CellValue(**numbers(value)) for name, value in parts["values"].items()}
         parts["judged"] = numbers(parts["judged"])
         for name, pair in parts["comparisons"].items():
             del pair["relative_percent"]
@@ -147,8 +147,8 @@ class Batch(doc.WithNotices, doc.Tabular):
 
     path: str
     systems: tuple[str, ...]
-    collections: tuple[Collection, ...]
-    cells: Mapping[Key, Cell] = field(repr=False)
+    collections: tuple[BatchCollection, ...]
+    cells: Mapping[Key, BatchCell] = field(repr=False)
     baseline: str | None = None
     pool: bool = False
     order: tuple[Spec, ...] = ()
@@ -159,7 +159,7 @@ class Batch(doc.WithNotices, doc.Tabular):
         specs = [spec for collection in self.collections for spec in collection.specs]
         return tuple(dict.fromkeys([*(spec for spec in self.order if spec in specs), *specs]))
 
-    def having(self, spec: Spec) -> tuple[Collection, ...]:
+    def having(self, spec: Spec) -> tuple[BatchCollection, ...]:
         return tuple(collection for collection in self.collections if spec in collection.specs)
 
     def value(self, collection: str, system: str, metric: str | Spec) -> float:
@@ -186,7 +186,7 @@ class Batch(doc.WithNotices, doc.Tabular):
             return math.exp(math.fsum(value.n * math.log(value.mean) for value in values) / total)
         return math.fsum(value.n * value.mean for value in values) / total
 
-    def values(self, system: str, spec: Spec) -> list[Value]:
+    def values(self, system: str, spec: Spec) -> list[CellValue]:
         """Those of the collections that have the metric, without cells that lack one."""
         cells = [self.cells.get((collection.name, system)) for collection in self.having(spec)]
         return [cell.values[str(spec)] for cell in cells if cell is not None and str(spec) in cell.values]
@@ -208,7 +208,7 @@ class Batch(doc.WithNotices, doc.Tabular):
             notices += self._of_cells(collection)
         return tuple(dict.fromkeys(notices))
 
-    def cells_of(self, collection: Collection, *, done: bool = False) -> list[Cell]:
+    def cells_of(self, collection: BatchCollection, *, done: bool = False) -> list[BatchCell]:
         """The cells of a collection. done: those only that have values."""
         cells = (cell for cell in self.cells.values() if cell.collection == collection.name)
         return [cell for cell in cells if not done or cell.status == "done"]
@@ -225,7 +225,7 @@ class Batch(doc.WithNotices, doc.Tabular):
             rule += f"; no average of {systems}"
         yield Notice(NoticeKind.MISSING_RUNS, "", len(missing), rule=rule, total=len(self.cells))
 
-    def _has_baseline(self, collection: Collection) -> bool:
+    def _has_baseline(self, collection: BatchCollection) -> bool:
         return self.baseline in [cell.system for cell in self.cells_of(collection, done=True)]
 
     def _lacks_baseline(self) -> Iterator[Notice]:
@@ -240,7 +240,7 @@ class Batch(doc.WithNotices, doc.Tabular):
             total = len(self.collections)
             yield Notice(NoticeKind.NO_BASELINE, self.baseline, len(lacking), rule=rule, total=total)
 
-    def _judged_apart(self, collection: Collection) -> Iterator[Notice]:
+    def _judged_apart(self, collection: BatchCollection) -> Iterator[Notice]:
         """Where systems that are compared differ in how much of them was judged, or that is unknown."""
         cells = self.cells_of(collection, done=True) if self._has_baseline(collection) else []
         for measure in dict.fromkeys(measure for cell in cells for measure in cell.judged):
@@ -251,7 +251,7 @@ class Batch(doc.WithNotices, doc.Tabular):
             for notice in judged.notices(["/".join(cell.key) for cell in having]):
                 yield notice.replace(subject=notice.subject or collection.name)
 
-    def _of_cells(self, collection: Collection) -> Iterator[Notice]:
+    def _of_cells(self, collection: BatchCollection) -> Iterator[Notice]:
         """Those of the cells, and that their runs differ in depth, each metric's with the collection."""
         cells = self.cells_of(collection)
         options = next((cell.options for cell in cells if cell.options), {})
@@ -350,7 +350,7 @@ def batch(
     return doc.warned(evaluate_batch(read, earlier, pool, jobs))
 
 
-def read_earlier(source: Source) -> dict[Key, Cell]:
+def read_earlier(source: Source) -> dict[Key, BatchCell]:
     """The cells of an output in json or jsonl that are as they were written. Raises InputError."""
     text = read_text(source)
     lines = [(number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip()]
@@ -363,7 +363,7 @@ def read_earlier(source: Source) -> dict[Key, Cell]:
             content = parse_json(text, source.name) if lines else {"cells": []}
             rows = content.get("cells", [content])
         cells = [
-            Cell.from_dict(row)
+            BatchCell.from_dict(row)
             for row in rows
             if row["system"] and "average" not in row  # both have a system
             if row["gradeval"] == __version__ and row.get(CHECKSUM) == checksum(row)
@@ -376,10 +376,10 @@ def read_earlier(source: Source) -> dict[Key, Cell]:
 
 def evaluate_batch(
     manifest: Manifest,
-    earlier: Mapping[Key, Cell],
+    earlier: Mapping[Key, BatchCell],
     pool: bool,
     jobs: int,
-    on_cell: Callable[[Cell], None] = lambda cell: None,
+    on_cell: Callable[[BatchCell], None] = lambda cell: None,
     on_collection: Callable[[Batch], None] | None = None,
 ) -> Batch:
     """Evaluate what a manifest says. earlier: cells that are kept if what they were made from is unchanged.
@@ -448,7 +448,7 @@ def _check_inputs(manifest: Manifest) -> None:
 class _CollectionCells:
     """The cells of one collection: those of an earlier output that are unchanged, the others evaluated."""
 
-    def __init__(self, manifest: Manifest, collection: Collection, jobs: int) -> None:
+    def __init__(self, manifest: Manifest, collection: BatchCollection, jobs: int) -> None:
         self.manifest, self.collection, self.baseline = manifest, collection, manifest.baseline
         self.name, self.qrels, self.specs = collection.name, collection.qrels, collection.specs
         self.options = with_weights(collection.options.replace(jobs=jobs))
@@ -457,10 +457,10 @@ class _CollectionCells:
         self.min_coverage = manifest.test.min_coverage
         self.paths = {system: collection.runs.get(system, collection.qrels) for system in manifest.systems}
 
-    def cell(self, system: str, status: Status, **fields: Any) -> Cell:
-        return Cell(self.name, system, status, self.paths[system], **fields)
+    def cell(self, system: str, status: Status, **fields: Any) -> BatchCell:
+        return BatchCell(self.name, system, status, self.paths[system], **fields)
 
-    def unchanged(self, earlier: Mapping[Key, Cell]) -> list[Cell]:
+    def unchanged(self, earlier: Mapping[Key, BatchCell]) -> list[BatchCell]:
         expected = "done", self.settings, {*map(str, self.specs)}
         earlier_cells = (earlier.get((self.name, system)) for system in self.manifest.systems)
         cells = [
@@ -488,17 +488,17 @@ class _CollectionCells:
                 unchanged.append(replace(cell, path=path))
         return unchanged
 
-    def evaluated(self, systems: Sequence[str], on_cell: Callable[[Cell], None]) -> list[Cell]:
+    def evaluated(self, systems: Sequence[str], on_cell: Callable[[BatchCell], None]) -> list[BatchCell]:
         return _Evaluation(self, systems, on_cell).cells_of_all()
 
     def exists(self, system: str) -> bool:
         return system in self.manifest.features or os.path.exists(self.paths[system])
 
-    def done(self, results: Results, of_baseline: Results | None) -> Cell:
+    def done(self, results: Results, of_baseline: Results | None) -> BatchCell:
         [run] = results.runs
         counts = [run.queries - results.undefined(0, spec) for spec in self.specs]
         means = [results.mean(0, spec) for spec in self.specs]
-        values = dict(zip(map(str, self.specs), map(Value, means, counts), strict=True))
+        values = dict(zip(map(str, self.specs), map(CellValue, means, counts), strict=True))
         compared: dict[str, Any] = {}
         if of_baseline is not None and run.name != self.baseline and self.compared:
             notices_of_both = *of_baseline.notices, *results.notices  # which have what the runs lack
@@ -536,15 +536,15 @@ class _Evaluation:
     """The cells of some systems of a collection, each as soon as it is known."""
 
     def __init__(
-        self, collection: _CollectionCells, systems: Sequence[str], on_cell: Callable[[Cell], None]
+        self, collection: _CollectionCells, systems: Sequence[str], on_cell: Callable[[BatchCell], None]
     ) -> None:
         self.collection, self.systems, self.on_cell = collection, systems, on_cell
         self.features = collection.manifest.features
-        self.cells: dict[str, Cell] = {}
+        self.cells: dict[str, BatchCell] = {}
         self.waiting: list[str] = []  # for their results, which come in this order
         self.of_baseline: Results | None = None
 
-    def cells_of_all(self) -> list[Cell]:
+    def cells_of_all(self) -> list[BatchCell]:
         collection, baseline = self.collection, self.collection.baseline
         existing = [system for system in self.systems if collection.exists(system)]
         # with a run, the evaluation reports that there are no qrels
@@ -626,7 +626,7 @@ class _Evaluation:
         # an error without a feature's name is about all that qrels lack
         return [feature] if feature in self.features else [*self.waiting]
 
-    def add(self, cell: Cell) -> None:
+    def add(self, cell: BatchCell) -> None:
         if cell.system in self.waiting:
             self.waiting.remove(cell.system)
         if cell.system in self.systems:

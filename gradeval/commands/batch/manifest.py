@@ -27,7 +27,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, eq=False)
-class Collection:
+class BatchCollection:
     """A collection, its metrics and the options of its evaluation."""
 
     name: str
@@ -44,7 +44,7 @@ class Manifest:
 
     systems: tuple[str, ...]
     features: Mapping[str, int]  # of the LETOR qrels that are systems, by name
-    collections: tuple[Collection, ...]
+    collections: tuple[BatchCollection, ...]
     specs: tuple[Spec, ...]  # the metrics of all collections that do not have their own
     file: TomlFile = field(repr=False)
     baseline: str | None
@@ -119,7 +119,7 @@ class _Reader:
                 raise self.error(f"{named(name)} cannot be a name of {key}", key)
         return tables
 
-    def collection(self, name: str, content: Any, systems: Mapping[str, Any]) -> Collection:
+    def collection(self, name: str, content: Any, systems: Mapping[str, Any]) -> BatchCollection:
         """content: the table of the collection, None where only its name is listed."""
         table = f"collections.{name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)}"
         content = {} if content is None else content
@@ -142,7 +142,7 @@ class _Reader:
             self.file.options(values, self.folder, scope)  # an error has the line in this table
             options |= values
             table_of |= dict.fromkeys(values, scope)
-        return Collection(name, qrels, paths, specs, self.file.options(options, self.folder), table_of)
+        return BatchCollection(name, qrels, paths, specs, self.file.options(options, self.folder), table_of)
 
     def _run_paths(self, name: str, table: str, runs: Any, systems: Mapping[str, Any]) -> dict[str, str]:
         """The path of each system's run on a collection, '' for a run that is missing.

@@ -126,14 +126,14 @@ def compare_command(
         else:
             from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
 
-            how, evaluation = split_options(options)
+            compared_as, evaluation = split_options(options)
             paths, hashes = runs or [(None, files[0])], job.format == "json" or job.signature
             results, specs = evaluate_to_compare(
                 files[0], paths, metrics or None, evaluation, hashes=hashes, per_query=per_query
             )
             if job.report_failed(results.failed):
                 return 2
-            comparison = compare_results(results, specs, how)
+            comparison = compare_results(results, specs, compared_as)
             if job.signature:
                 signatures = results.signatures(specs)
                 comparison = replace(comparison, inputs={**comparison.inputs, "signatures": signatures})

@@ -189,8 +189,8 @@ def comparable_metrics(metrics: Metrics) -> tuple[list[Spec], tuple[Notice, ...]
 def judged_mean(results: Results, r: int, spec: Spec) -> float:
     """The mean of Judged@k over the queries that the run has."""
     values = results.values(r, spec)
-    known = values[~np.isnan(values)]
-    return share(results, r, math.fsum(known.tolist()), len(known))
+    defined = values[~np.isnan(values)]
+    return share(results, r, math.fsum(defined.tolist()), len(defined))
 
 
 def share(results: Results, r: int, total: float, n: int) -> float:
@@ -217,19 +217,21 @@ class Judged:
 
     @classmethod
     def of_means(cls, spec: Spec, means: Sequence[float], depths: Iterable[Quantiles | None]) -> Judged:
-        ends = apart([("", of_run) for of_run in depths])
-        return cls(str(spec), np.array(means), ends is not None and (spec.cutoff or math.inf) > ends[1][1])
+        extremes = apart([("", of_run) for of_run in depths])
+        by_depth = extremes is not None and (spec.cutoff or math.inf) > extremes[1][1]
+        return cls(str(spec), np.array(means), by_depth)
 
     @property
     def differs(self) -> bool:
         """Whether the runs differ in it by more than 5 points."""
-        known = self.means[~np.isnan(self.means)]
-        return len(known) > 1 and float(np.ptp(known)) > JUDGED_APART
+        shares = self.means[~np.isnan(self.means)]
+        return len(shares) > 1 and float(np.ptp(shares)) > JUDGED_APART
 
     def notices(self, runs: Sequence[str]) -> Iterator[Notice]:
         if self.differs and not self.by_depth:
-            known = self.means[~np.isnan(self.means)].tolist()
-            yield Notice(NoticeKind.JUDGED_DIFFERS, "", len(known), self.name, low=min(known), high=max(known))
+            shares = self.means[~np.isnan(self.means)].tolist()
+            low, high = min(shares), max(shares)
+            yield Notice(NoticeKind.JUDGED_DIFFERS, "", len(shares), self.name, low=low, high=high)
         for run, share in zip(runs, self.means.tolist(), strict=True):
             if math.isnan(share):
                 yield Notice(NoticeKind.JUDGED_UNKNOWN, run, 0, self.name)
@@ -439,11 +441,11 @@ def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Un
     qrels, runs: as evaluate() takes them; a run may also be a file of saved results (gradeval -f json -q).
     metrics: names; by default those that all saved results have, or else nDCG@10 and AP. Raises GradevalError.
     """
-    how, evaluation = split_options(options)
+    compared_as, evaluation = split_options(options)
     results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation)
     for failed in results.failed:
         raise failed.error
-    return warned(compare_results(results, compared, how))
+    return warned(compare_results(results, compared, compared_as))
 
 
 def evaluate_to_compare(
@@ -660,8 +662,8 @@ def _tukey_outcomes(
             outcome, p = tests.without_p(Sample.of(column)), math.nan
             if outcome is None:
                 difference, p = float(of_metric.differences[cell]), float(of_metric.p[cell])
-                ends = difference - of_metric.margin, difference + of_metric.margin
-                interval = agreeing(ends, p, alpha, difference)
+                bounds = difference - of_metric.margin, difference + of_metric.margin
+                interval = agreeing(bounds, p, alpha, difference)
                 outcome = tests.PairedOutcome(math.nan, *interval, difference, of_metric.method)
             yield outcome, p
 

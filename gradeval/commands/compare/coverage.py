@@ -61,9 +61,9 @@ def coverage_of_runs(results: Results) -> tuple[Coverage, ...]:
 
 def not_tested(shortfalls: Iterable[str], also: str = "") -> list[str]:
     """The sentence about what is not tested, none where all is. also: what else it is left out of."""
-    each = list(dict.fromkeys(shortfalls))
-    more = f"; and {len(each) - MAX_SUBJECTS:,} more" if len(each) > MAX_SUBJECTS else ""
-    return [f"Not tested{also}: {'; '.join(each[:MAX_SUBJECTS])}{more}."] if each else []
+    reasons = list(dict.fromkeys(shortfalls))
+    more = f"; and {len(reasons) - MAX_SUBJECTS:,} more" if len(reasons) > MAX_SUBJECTS else ""
+    return [f"Not tested{also}: {'; '.join(reasons[:MAX_SUBJECTS])}{more}."] if reasons else []
 
 
 def missing_notices(results: Results, r: int) -> list[Notice]:

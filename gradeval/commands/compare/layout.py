@@ -30,15 +30,15 @@ _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hoc
 
 def document(
     comparison: Comparison,
-    how: doc.RenderOptions,
+    options: doc.RenderOptions,
     *,
     per_query: bool = False,
     summary: bool = True,
     relative: bool = False,
 ) -> doc.OutputDocument:
     """per_query: all values and differences. summary: the comparisons. relative: differences in percent too."""
-    digits, values = how.digits, comparison.values
-    with_letters = how.format == "latex" or comparison.options.all_pairs
+    digits, values = options.digits, comparison.values
+    with_letters = options.format == "latex" or comparison.options.all_pairs
     pairs = [(values.runs[run], values.runs[baseline]) for baseline, run in comparison.pairs]
     heads = [*values.runs, *(f"{run} - {baseline}" for run, baseline in pairs)]
     columns = [*values.values, *(values.differences(*pair) for pair in comparison.pairs if per_query)]
@@ -74,7 +74,7 @@ def document(
             labels = len([column for column in shown if column.head]) - 3
             yield doc.grid_of("Queries with the largest changes", shown, changes, digits, labels)
         yield doc.Sentences(legend(comparison, with_letters))
-        if how.format != "table" and (signatures := comparison.inputs.get("signatures")):
+        if options.format != "table" and (signatures := comparison.inputs.get("signatures")):
             yield doc.Lines(list(map(visible, signatures)))
 
     def rows() -> Iterator[doc.Rows]:
@@ -93,7 +93,11 @@ def document(
                 yield doc.rows_of(*_changes(comparison), digits)
         if per_query:
             part: list[list[doc.Text]] = [
-                [list(values.queries), metric.name, *(decimals(of[m], False, digits=digits) for of in columns)]
+                [
+                    list(values.queries),
+                    metric.name,
+                    *(decimals(column[m], False, digits=digits) for column in columns),
+                ]
                 for m, metric in enumerate(values.metrics)
             ]
             yield doc.Rows(("query", "metric", *heads), [part], frozenset((0, 1)))
@@ -133,16 +137,16 @@ def means_and_differences(
         head.append(comparison.judged.name)
         columns.append([number(share, digits) for share in comparison.judged.means.tolist()])
     table = doc.Grid(_heading(section, "Means"), tuple(head), list(zip(*columns, strict=True)))
-    what = "Differences" if several else f"Differences from {visible(section.comparisons[0].baseline)}"
+    title = "Differences" if several else f"Differences from {visible(section.comparisons[0].baseline)}"
     compared = _comparisons(comparison, relative, [section])
-    return table, doc.grid_of(_heading(section, what), *compared, digits, 3 if several else 2)
+    return table, doc.grid_of(_heading(section, title), *compared, digits, 3 if several else 2)
 
 
-def _heading(section: Section, what: str) -> str:
+def _heading(section: Section, title: str) -> str:
     if section.group is None:
-        return what
+        return title
     queries = f"{section.queries:,} quer{'y' if section.queries == 1 else 'ies'}"
-    return f"{visible(section.group)}: {what}, {queries}"
+    return f"{visible(section.group)}: {title}, {queries}"
 
 
 def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | doc.Cell]:
@@ -157,9 +161,9 @@ def mean_cells(
 ) -> list[doc.Cell]:
     """means: by run, or why there is none; those with the text of the best one are equally good."""
     texts = {run: mean if isinstance(mean, str) else number(mean, digits) for run, mean in means.items()}
-    known = [(mean, texts[run]) for run, mean in means.items() if not isinstance(mean, str) and mean == mean]
+    defined = [(mean, texts[run]) for run, mean in means.items() if not isinstance(mean, str) and mean == mean]
     higher = metric.higher_is_better
-    best = None if higher is None or len(known) < 2 else (max if higher else min)(known)[1]
+    best = None if higher is None or len(defined) < 2 else (max if higher else min)(defined)[1]
     return [doc.Cell(text, marks.get((run, metric.name), ""), text == best) for run, text in texts.items()]
 
 
@@ -167,7 +171,7 @@ def significance(runs: Sequence[str], pairs: Iterable[PairComparison], with_lett
     """The letters of the runs that each is significantly better than, or a mark against the baseline."""
     significant = [pair for pair in pairs if pair.verdict]
     if not with_letters:
-        return {(of.run, of.metric): BETTER if of.verdict == "better" else WORSE for of in significant}
+        return {(pair.run, pair.metric): BETTER if pair.verdict == "better" else WORSE for pair in significant}
     names = letters(len(runs))
     worse: dict[tuple[str, str], set[int]] = {}
     for pair in significant:
@@ -291,8 +295,8 @@ def _changes(comparison: Comparison) -> tuple[list[doc.Column], list[dict[str, A
 def _weighted(weights: Floats) -> str:
     """What the weights of queries above 0 are in."""
     effective = Sample.of(np.zeros(len(weights)), weights).effective_n
-    what = "means, differences, tests and effect sizes, not won/tied/lost"
-    return f"Weighted by query: {what}. Effective number of queries: {effective:.1f}."
+    weighted = "means, differences, tests and effect sizes, not won/tied/lost"
+    return f"Weighted by query: {weighted}. Effective number of queries: {effective:.1f}."
 
 
 def legend(comparison: Comparison, with_letters: bool) -> list[str]:

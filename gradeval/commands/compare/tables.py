@@ -193,8 +193,8 @@ def _columns(
         if not names:
             shown = "; ".join(f"{table.path}: {first_names(table.values)}" for table in tables)
             raise MetricError(f"no metric is in every table ({shown})")
-        if others := [name for name in present if name not in names]:
-            notices.append(Notice(NoticeKind.EXCLUDED_METRICS, "", len(others), rule=", ".join(others)))
+        if excluded := [name for name in present if name not in names]:
+            notices.append(Notice(NoticeKind.EXCLUDED_METRICS, "", len(excluded), rule=", ".join(excluded)))
     of_gradeval = {name: spec.metric.higher_is_better for name in names if (spec := _spec(name)) is not None}
     higher = {name: of_gradeval.get(name, True) for name in names} | dict.fromkeys(lower_is_better, False)
     return [ComparedMetric(name, name, higher[name]) for name in dict.fromkeys(names)], notices
@@ -245,8 +245,8 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
     if first is None:
         raise no_data(source.name, len(lines) - 1)
     if first.startswith("{"):
-        how = "with the qrels and without --values: gradeval compare QRELS RESULT.json ..."
-        raise InputError(source.name, "this is JSON", hint=f"Compare saved results {how}")
+        command = "with the qrels and without --values: gradeval compare QRELS RESULT.json ..."
+        raise InputError(source.name, "this is JSON", hint=f"Compare saved results {command}")
     values: Values
     fields = _SPACES.split(first)
     if len(fields) == 3 and (fields[0] == "runid" or is_number(fields[2])):  # of trec_eval
@@ -261,8 +261,8 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
     problems: list[Problem] = []
     for number, row in rows:
         if len(row) != count:
-            what = f"{len(row)} field{'s' * (len(row) != 1)} where a line has {count}"
-            problems.append(Problem(number, what))
+            message = f"{len(row)} field{'s' * (len(row) != 1)} where a line has {count}"
+            problems.append(Problem(number, message))
             continue
         for run, query, metric, value in values(row):
             if metric in _TEXTS or query.lower() == SUMMARY:
@@ -286,8 +286,8 @@ def _values_of(source: Source, head: list[str], column: str | None) -> Values:
     for c, name in enumerate(head):
         is_named = name not in ("", "Unnamed: 0") and not is_number(name)  # the latter as pandas writes it
         if (name and name in head[:c]) or not (is_wide or is_named):
-            what = f"column {c + 1} is named {named(name)}{' too' * (name in head[:c])}"
-            raise InputError(source.name, what, line=1, hint=_HEADER)
+            message = f"column {c + 1} is named {named(name)}{' too' * (name in head[:c])}"
+            raise InputError(source.name, message, line=1, hint=_HEADER)
     if is_wide:
         return lambda row: [(run, row[0], row[1], text) for run, text in zip(head[2:], row[2:], strict=True)]
     if len(head) == 1:
@@ -313,7 +313,7 @@ def _csv_rows(source: Source, lines: Sequence[str], first: str) -> Iterator[Row]
                 yield before, [text.strip(" ") for text in row]
             before = reader.line_num
     except csv.Error as error:
-        what = f"this is not CSV ({error})"
+        message = f"this is not CSV ({error})"
         if "new-line character" in str(error):  # whose advice is for programs that call csv
-            what = "there is a CR within a line. Lines end in LF or CRLF"
-        raise InputError(source.name, what, line=before + 1) from None
+            message = "there is a CR within a line. Lines end in LF or CRLF"
+        raise InputError(source.name, message, line=before + 1) from None

@@ -321,13 +321,17 @@ def _undefined(check: Check, results: Results, percent: float) -> str:
     runs = range(1 + check.needs_baseline)
     counted = np.logical_and.reduce([results.runs[r].counted for r in runs])
     has_values = ~np.isnan([results.values(r, check.spec) for r in runs]).any(axis=0)
-    skip = NoticeKind.NO_RELEVANT, "skip", check.metric  # queries that it excludes were chosen
-    skipped = sum(of.count for of in results.notices if (of.kind, of.rule, of.metric) == skip)
+    skipped = sum(
+        notice.count
+        for notice in results.notices
+        # queries that it excludes were chosen
+        if (notice.kind, notice.rule, notice.metric) == (NoticeKind.NO_RELEVANT, "skip", check.metric)
+    )
     undefined = int((counted & ~has_values).sum()) - skipped
     if undefined <= 0 or at_least(100 * (results.chosen - undefined) / results.chosen, percent):
         return ""
-    what = f"{check.metric} is undefined for {undefined:,} of {results.chosen:,} judged queries"
-    return f"{what}, where --min-coverage is {percent:g} %; --allow undefined excludes them"
+    message = f"{check.metric} is undefined for {undefined:,} of {results.chosen:,} judged queries"
+    return f"{message}, where --min-coverage is {percent:g} %; --allow undefined excludes them"
 
 
 def check_baseline(results: Results, path: str, min_coverage: float | None) -> None:

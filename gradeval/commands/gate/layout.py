@@ -15,10 +15,14 @@ from gradeval.render.document import nonzero, number, plain, signed
 from gradeval.render.markup import escape_md
 
 
-def document(report: gate.GateReport, how: doc.RenderOptions) -> doc.OutputDocument:
+def document(report: gate.GateReport, options: doc.RenderOptions) -> doc.OutputDocument:
     """Ids, names of runs and paths are data: none of them can be markup, or a command of a CI runner."""
-    outcomes = [{**of.to_dict(), **texts(of, how.digits)} for of in report.outcomes]
-    worst = [{**row, "metric": of.check.metric} for of in _shows_worst(report) for row in of.to_dict()["worst"]]
+    outcomes = [{**outcome.to_dict(), **texts(outcome, options.digits)} for outcome in report.outcomes]
+    worst = [
+        {**row, "metric": outcome.check.metric}
+        for outcome in _shows_worst(report)
+        for row in outcome.to_dict()["worst"]
+    ]
 
     def blocks() -> Iterator[doc.Block]:
         reasons: dict[str, list[str]] = {}
@@ -27,14 +31,14 @@ def document(report: gate.GateReport, how: doc.RenderOptions) -> doc.OutputDocum
                 reasons.setdefault(outcome.reason, []).append(str(outcome.check))
         if reasons:
             checks = (names[0] if len(names) == 1 else f"{len(names)} checks" for names in reasons.values())
-            lines = [f"{of}: {reason}." for of, reason in zip(checks, reasons, strict=True)]
+            lines = [f"{check}: {reason}." for check, reason in zip(checks, reasons, strict=True)]
             yield doc.Sentences(list(map(visible, lines)))
         if is_judged := report.counts["error"] < len(report.outcomes):
             title = f"Checks: {visible(report.name)}" if report.name else "Checks"
-            yield doc.grid_of(title, _CHECKS, outcomes, how.digits)
+            yield doc.grid_of(title, _CHECKS, outcomes, options.digits)
             if worst:
-                yield doc.grid_of("Worst queries", _WORST, worst, how.digits, 2)
-        if report.problems and how.format != "table":  # there they are errors on the terminal
+                yield doc.grid_of("Worst queries", _WORST, worst, options.digits, 2)
+        if report.problems and options.format != "table":  # there they are errors on the terminal
             yield doc.Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
         kinds = [outcome.check.kind for outcome in report.outcomes if not math.isnan(outcome.low)]
         level, rate = f"{100 * (1 - gate.ALPHA):g} % confidence", f"{100 * gate.ALPHA / 2:g} %"
@@ -52,7 +56,7 @@ def document(report: gate.GateReport, how: doc.RenderOptions) -> doc.OutputDocum
         yield doc.StyledLine(verdict_line(report), "strong")
 
     tables = [(_CHECKS, outcomes)] + ([(_WORST, worst)] if worst else [])
-    rows = (doc.rows_of(columns, of_table, how.digits) for columns, of_table in tables)
+    rows = (doc.rows_of(columns, of_table, options.digits) for columns, of_table in tables)
     return doc.OutputDocument(blocks=blocks, rows=lambda: rows, content=report.to_dict, is_log=True)
 
 
@@ -111,9 +115,10 @@ def _exceeded(report: gate.GateReport) -> str:
     """That the baseline could be raised, or ''."""
     exceeding = [outcome for outcome in report.outcomes if outcome.exceeds and outcome.verdict == "held"]
     becomes = report.updates and report.exit_code == 0
-    what = ", and becomes the baseline." if becomes else ": raise the baseline (--update-baseline)?"
+    consequence = ", and becomes the baseline." if becomes else ": raise the baseline (--update-baseline)?"
     metrics = first_names(dict.fromkeys(outcome.check.metric for outcome in exceeding))
-    return f"The run beats its baseline by more than the tolerance in {metrics}{what}" if exceeding else ""
+    exceeds = f"The run beats its baseline by more than the tolerance in {metrics}{consequence}"
+    return exceeds if exceeding else ""
 
 
 def _subject(report: gate.GateReport) -> str:
@@ -130,14 +135,14 @@ def verdict_line(report: gate.GateReport) -> str:
     if report.problems or not report.outcomes:
         return "the gate could not decide: see the errors"
     counts, total = report.counts, len(report.outcomes)
-    of = f"of {total} check{'s' * (total != 1)}"
-    others = ", ".join(f"{counts[kind]} {kind}" for kind in ("failed", "inconclusive") if counts[kind])
+    of_checks = f"of {total} check{'s' * (total != 1)}"
+    not_held = ", ".join(f"{counts[kind]} {kind}" for kind in ("failed", "inconclusive") if counts[kind])
     if counts["error"]:
-        rest = f"; {others}" if others else ""
-        return f"the gate could not decide: {counts['error']} {of} could not be judged{rest}"
-    if others:
-        return f"gate failed: {total - counts['held']} {of} did not hold ({others})"
-    return f"gate held: {total} {of} held"
+        besides = f"; {not_held}" if not_held else ""
+        return f"the gate could not decide: {counts['error']} {of_checks} could not be judged{besides}"
+    if not_held:
+        return f"gate failed: {total - counts['held']} {of_checks} did not hold ({not_held})"
+    return f"gate held: {total} {of_checks} held"
 
 
 # --- for CI services

@@ -76,8 +76,8 @@ def report_command(
     if job.file is not None and not job.file.is_device:
         ending = os.path.splitext(job.file.path)[1]
         if ending.lower() not in _ENDINGS:
-            what = f"a page of HTML, which a browser prints as PDF, ends in .html, not {ending}"
-            raise click.UsageError(f"--output {job.file.path}: {what}.")
+            message = f"a page of HTML, which a browser prints as PDF, ends in .html, not {ending}"
+            raise click.UsageError(f"--output {job.file.path}: {message}.")
     if job.on_terminal:
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 

@@ -55,12 +55,12 @@ JUDGED = "Judged@5,10,20,100"
 
 class ExplainedValue(NamedTuple):
     """How one value comes about. explanation: with those documents only that are shown of the query. selection:
-    those that are shown of this explanation. others: whether further documents add to the value.
+    those that are shown of this explanation. is_partial: whether further documents add to the value.
     """
 
     explanation: Explanation
     selection: Selection
-    others: bool = False
+    is_partial: bool = False
 
 
 class ExplainedQuery(NamedTuple):
@@ -144,13 +144,13 @@ def report(
     if not isinstance(title, str):
         raise OptionError("title must be a string")
     explain = whole("explain", explain, 0, 10**9)
-    compared_as, how = split_options(options)
+    compared_as, evaluation = split_options(options)
     Options(interval=interval)
     # a pipe is read twice, from the copy that its Source has; other data are read once
-    qrels = source_of(qrels) if is_path(qrels) else open_qrels(qrels, how)
+    qrels = source_of(qrels) if is_path(qrels) else open_qrels(qrels, evaluation)
     qrels, runs = with_saved(qrels, separate_runs(runs))
-    more = parse(COVERAGE if how.judged_only else f"{COVERAGE} {JUDGED}")
-    results, specs = compare.evaluate_to_compare(qrels, runs, metrics, how, more=more, hashes=True)
+    more = parse(COVERAGE if evaluation.judged_only else f"{COVERAGE} {JUDGED}")
+    results, specs = compare.evaluate_to_compare(qrels, runs, metrics, evaluation, more=more, hashes=True)
     errors = [error for failed in results.failed for error in getattr(failed.error, "errors", [failed.error])]
     if len(results.failed) > 1 and all(isinstance(error, InputError) for error in errors):
         raise InputErrors(errors, sum(getattr(failed.error, "total", 1) for failed in results.failed))
@@ -166,7 +166,8 @@ def report(
     worth = spread if len(first) > 1 else values.metrics[0].sign * first[0]
     chosen = np.sort(np.argsort(worth, kind="stable")[:explain]).tolist()
     explained: dict[str, ExplainedQuery] = {}
-    for query, of_query in _explained_queries(qrels, runs, [values.queries[q] for q in chosen], specs, how):
+    queries = [values.queries[q] for q in chosen]
+    for query, of_query in _explained_queries(qrels, runs, queries, specs, evaluation):
         if progress is not None:
             progress(len(explained), len(chosen))
         explained[query] = of_query
@@ -210,10 +211,7 @@ def _explained_queries(
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     """of_runs: the explanations by each metric; none of a run of which only values are known."""
-    values = [
-        [ExplainedValue(each, each.selected(each.first_ranks, FURTHER)) for each in of_run]
-        for of_run in of_runs
-    ]
+    values = [[_explained_value(explanation) for explanation in of_run] for of_run in of_runs]
     shown = {document.id: document.grade for value in chain(*values) for document in value.selection.documents}
     # all explanations of a run have the same documents
     documents = [of_run[0].documents if of_run else () for of_run in of_runs]
@@ -237,22 +235,26 @@ def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     return ExplainedQuery(tuple(shown.items()), tuple(explained))
 
 
+def _explained_value(explanation: Explanation) -> ExplainedValue:
+    return ExplainedValue(explanation, explanation.selected(explanation.first_ranks, FURTHER))
+
+
 def _shortened(value: ExplainedValue, documents: tuple[Document, ...]) -> ExplainedValue:
     """With these documents only, and without what a page does not show."""
     explanation = value.explanation
     # a term without a document says that the ideal ranking is not one of the documents
     shown, positions = {None, *documents}, explanation.positions
     terms, ideal = (
-        None if of is None else tuple(term for term in of if term.document in shown)
-        for of in (explanation.terms, explanation.ideal)
+        None if ranked is None else tuple(term for term in ranked if term.document in shown)
+        for ranked in (explanation.terms, explanation.ideal)
     )
     if positions is not None:
         positions = {document: positions[document] for document in documents if document in positions}
     changes = tuple(change for change in explanation.changes if change.document in shown)
     of_documents: dict[str, Any] = {"documents": documents, "positions": positions, "changes": changes}
     short = replace(explanation, **of_documents, terms=terms, ideal=ideal, by_rank=(), discounts=())
-    others = any(adds for document, adds in explanation.contributions.items() if document not in shown)
-    return ExplainedValue(short, value.selection, others)
+    is_partial = any(adds for document, adds in explanation.contributions.items() if document not in shown)
+    return ExplainedValue(short, value.selection, is_partial)
 
 
 # --- the page
@@ -269,8 +271,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
 _TITLE_WIDTH = 100
 
 
-def document(report: Report, how: doc.RenderOptions) -> doc.OutputDocument:
-    return doc.OutputDocument(page=lambda: _page(report, how.digits))
+def document(report: Report, options: doc.RenderOptions) -> doc.OutputDocument:
+    return doc.OutputDocument(page=lambda: _page(report, options.digits))
 
 
 def _page(report: Report, digits: Digits) -> str:
@@ -339,16 +341,16 @@ def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
     grids = [(table, several)]
     if report.interval:
         runs = enumerate(map(visible, report.values.runs))
-        ends = [(run, *_ends_of_means(report, r, digits)) for r, run in runs]
-        grids.append((doc.Grid(f"{percent} intervals of the means", ("run", *names), ends), False))
+        intervals = [(run, *_ends_of_means(report, r, digits)) for r, run in runs]
+        grids.append((doc.Grid(f"{percent} intervals of the means", ("run", *names), intervals), False))
     return [*grids, (differences, False)]
 
 
 def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
     values, means, texts = report.values, report.values.means[r].tolist(), list[str]()
-    how = report.interval or "t", report.options.confidence
+    method = report.interval or "t", report.options.confidence
     for metric, of_queries, mean in zip(values.metrics, values.values[r], means, strict=True):
-        low, high = interval_of_mean(of_queries, mean, *how, bounds=metric.bounds, weights=values.weights)
+        low, high = interval_of_mean(of_queries, mean, *method, bounds=metric.bounds, weights=values.weights)
         texts.append(ABSENT if math.isnan(low) else f"[{number(low, digits)}, {number(high, digits)}]")
     return texts
 
@@ -432,9 +434,9 @@ def _embedded(report: Report) -> str:
     if not report.explained:
         return "This page contains no judgments and no rankings."
     count = many(len(report.explained), "query", "queries")
-    what = f"the ids, grades, ranks and scores of documents of {count}"
+    content = f"the ids, grades, ranks and scores of documents of {count}"
     without = "gradeval report --explain 0 (explain=0 in Python) makes a page without them"
-    return f"This page contains judgments and rankings: {what}. {without}."
+    return f"This page contains judgments and rankings: {content}. {without}."
 
 
 # --- the data of the script
@@ -448,9 +450,9 @@ def _values(report: Report, digits: Digits) -> str:
     if comparison is not None:
         of_pairs = product(comparison.pairs, range(len(values.metrics)))
         for ((baseline, run), m), pair in zip(of_pairs, comparison.comparisons, strict=True):
-            ends = pair.low, pair.estimate, pair.high
-            finite = [end if math.isfinite(end) else None for end in ends]
-            intervals.append([] if any(map(math.isnan, ends)) else [*finite, bool(pair.verdict)])
+            interval_points = pair.low, pair.estimate, pair.high
+            finite = [end if math.isfinite(end) else None for end in interval_points]
+            intervals.append([] if any(map(math.isnan, interval_points)) else [*finite, bool(pair.verdict)])
             reverse = replace(pair, low=-pair.high, high=-pair.low)
             compared[f"{baseline} {run} {m}"] = _compared(report, pair, digits)
             compared[f"{run} {baseline} {m}"] = _compared(report, reverse, digits)
@@ -514,7 +516,10 @@ def _explanations(report: Report, digits: Digits) -> str:
             documents = values[0].explanation.documents if values else ()
             rank_of = {document.id: document.rank for document in documents}
             shown = chain(*(value.selection.documents for value in values))
-            score_of = {each.id: number(each.score, digits) for each in shown if each.score is not None}
+            score_of = {
+                document.id: "" if document.score is None else number(document.score, digits)
+                for document in shown
+            }
             ranks.append(_texts(str(rank_of.get(name) or ABSENT) for name, _ in query.documents))
             scores.append(_texts(score_of.get(name, "") for name, _ in query.documents))
             tables += [_table(value, query, digits, blocks) for value in values]
@@ -558,15 +563,15 @@ def _table(
         content: Any = block
         if isinstance(block, doc.Grid):
             rows = [[cell.text for cell in row] for row in block.cells]
-            left = [c for c in range(len(block.head)) if block.is_left(c)]
-            content = {"title": block.title, "head": block.head, "rows": rows, "left": left}
+            left_columns = [c for c in range(len(block.head)) if block.is_left(c)]
+            content = {"title": block.title, "head": block.head, "rows": rows, "left": left_columns}
         positions.append(blocks.setdefault(json.dumps(content), len(blocks)))
     of_columns = _columns(explanation, digits)
-    columns = ((name, [of.get(document, "") for document in documents]) for name, of in of_columns)
+    columns = ((name, [texts.get(document, "") for document in documents]) for name, texts in of_columns)
     return {
         "rows": " ".join(str(index[document.id]) for document in documents),
         "adds": _texts(added.get(name, "").removeprefix("0") for name in index).rstrip(_SEPARATOR),
-        "others": int(value.others),
+        "others": int(value.is_partial),
         "sums": fraction(explanation, digits) if explanation.is_sum else no_sum(explanation),
         "notes": notes(explanation, value.selection, ranks, digits),
         "blocks": positions,
@@ -578,7 +583,7 @@ def _columns(explanation: Explanation, digits: Digits) -> Iterator[tuple[str, di
     """Columns besides those that every explanation has, and the texts of documents."""
     if explanation.positions is not None:
         places = {document: explanation.place(document) for document in explanation.documents}
-        yield "position", {document: str(place or ABSENT) for document, place in places.items()}
+        yield "position", {document: str(position or ABSENT) for document, position in places.items()}
     if not explanation.is_sum:
         yield "value without", {change.document: number(change.value, digits) for change in explanation.changes}
         yield "change", {change.document: signed(change.change, digits) for change in explanation.changes}

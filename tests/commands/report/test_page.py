@@ -296,7 +296,7 @@ def test_the_queries_and_documents_that_are_explained() -> None:
     found = gradeval.report(judged, [ahead, behind], "AP")
     names = {name for name, _ in found.explained["q"].documents}
     assert {f"d{n}" for n in range(50, 60)} < names
-    assert found.explained["q"].values[0][0].others
+    assert found.explained["q"].values[0][0].is_partial
     # those on which the runs differ most by the first metric, in their order; of one run, the worst
     spread = {query: abs(values[0] - values[1]) for query, values in _values(reported()).items()}
     by_spread = sorted(spread, key=lambda query: -spread[query])
