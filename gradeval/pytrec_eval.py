@@ -34,7 +34,7 @@ from gradeval.metrics.precision import RECALLS
 from gradeval.options import Options
 from gradeval.registry.dialects import MEASURES, TREC_EVAL
 from gradeval.registry.measures import PrintedSpec, parse_trec_eval
-from gradeval.registry.metric import GEOMETRIC_MIN, ValueKind
+from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import open_qrels, run_of_data
 
@@ -128,7 +128,7 @@ def _as_theirs(spec: Spec, values: Floats, counts: Floats) -> list[float]:
         lowest = spec.params["recall"] if "recall" in spec.params else min(levels)
         retrieved, relevant = counts
         values[(retrieved == 0) & (lowest * relevant + 0.9 < 1)] = np.nan
-    if metric.kind is ValueKind.GEOMETRIC:
+    if metric.kind is Kind.GEOMETRIC:
         values = natural_log(np.maximum(values, GEOMETRIC_MIN))
     converted: list[float] = values.tolist()
     return converted

@@ -19,7 +19,7 @@ from gradeval.registry.invariants import (
     UNJUDGED_IGNORED,
     Condition,
 )
-from gradeval.registry.metric import ValueKind, metric
+from gradeval.registry.metric import Kind, metric
 from gradeval.registry.params import AtK, Gain, Rel, choice, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Details, Level, Terms
@@ -251,7 +251,7 @@ def inferred_average_precision(judgments: Judgments, *, rel: Rel = None) -> Term
     "gm_map",
     invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS, BINARY_IS_AP.unless("rel")],
     aliases=["GMAP"],
-    kind=ValueKind.GEOMETRIC,
+    kind=Kind.GEOMETRIC,
     needs_relevant=True,
 )
 def geometric_average_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
@@ -268,7 +268,7 @@ def geometric_average_precision(judgments: Judgments, *, rel: Rel = None) -> Ter
     return average_precision(judgments, rel=rel).replace(expected_total=None)
 
 
-@metric("gm_bpref", kind=ValueKind.GEOMETRIC, **_BPREF)
+@metric("gm_bpref", kind=Kind.GEOMETRIC, **_BPREF)
 def geometric_binary_preference(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Geometric mean of bpref.
 

@@ -9,14 +9,14 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.metrics._kernels import SCALE_FREE_HITS, hit_count, one_each, retrieved
 from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
-from gradeval.registry.metric import Strings, ValueKind, metric
+from gradeval.registry.metric import Kind, Strings, metric
 from gradeval.registry.params import AtK, Cutoff, Rel, positive_integer
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 Length = Annotated[int, positive_integer("the number of ranks shown", example="20", after_at=True)]
 _NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
-COUNT: dict[str, Any] = {"range": (0, None), "kind": ValueKind.COUNT, "higher_is_better": None}
+COUNT: dict[str, Any] = {"range": (0, None), "kind": Kind.COUNT, "higher_is_better": None}
 
 
 @metric("num_q", invariants=[SCALE_FREE, UNJUDGED_IGNORED], constant=True, order_free=True, **COUNT)
@@ -131,7 +131,7 @@ def judged(judgments: Judgments, *, cutoff: AtK = None) -> Terms:
     return Terms(within, rows, 1.0, size, weight_at=np.ones_like, cutoff=cutoff)
 
 
-@metric("runid", family="text", kind=ValueKind.TEXT, constant=True, order_free=True)
+@metric("runid", family="text", kind=Kind.TEXT, constant=True, order_free=True)
 def run_id(judgments: Judgments) -> Strings:
     """Run tag.
 
@@ -146,7 +146,7 @@ def run_id(judgments: Judgments) -> Strings:
     return [judgments.tag] * judgments.segments.count
 
 
-@metric("relstring", family="text", kind=ValueKind.TEXT)
+@metric("relstring", family="text", kind=Kind.TEXT)
 def grades_in_a_row(judgments: Judgments, *, length: Length = 10) -> Strings:
     """Grades of the documents in the first ranks, one character each.
 

@@ -26,7 +26,7 @@ _Declared = TypeVar("_Declared", bound=Callable[..., "Floats | Terms | Strings"]
 GEOMETRIC_MIN = 1e-5  # as in trec_eval: a query with value 0 does not make the geometric mean 0
 
 
-class ValueKind(Enum):
+class Kind(Enum):
     """The values of a metric, and how those of the queries become one value."""
 
     MEAN = "numbers; their mean"
@@ -34,9 +34,6 @@ class ValueKind(Enum):
     SUM = "numbers; their sum"
     COUNT = "integers, printed without decimals; their sum"
     TEXT = "strings; no summary"
-
-
-Kind = ValueKind  # as plugins import it
 
 
 class Metric(Record, eq=False):
@@ -62,7 +59,7 @@ class Metric(Record, eq=False):
     range: tuple[float | None, float | None] = (0, 1)
     invariants: Sequence[Invariant] = ()
     aliases: Sequence[str] = ()
-    kind: ValueKind = ValueKind.MEAN
+    kind: Kind = Kind.MEAN
     higher_is_better: bool | None = True
     undefined: bool = False
     needs_relevant: bool = False
@@ -139,24 +136,24 @@ class Metric(Record, eq=False):
 
     @property
     def text(self) -> bool:
-        return self.kind is ValueKind.TEXT
+        return self.kind is Kind.TEXT
 
     @property
     def is_count(self) -> bool:
-        return self.kind is ValueKind.COUNT
+        return self.kind is Kind.COUNT
 
     @property
     def is_summed(self) -> bool:
-        return self.kind in (ValueKind.SUM, ValueKind.COUNT)
+        return self.kind in (Kind.SUM, Kind.COUNT)
 
     @property
     def per_query(self) -> bool:
-        return not self.constant and self.kind is not ValueKind.GEOMETRIC
+        return not self.constant and self.kind is not Kind.GEOMETRIC
 
     @property
     def has_interval(self) -> bool:
         """Whether its summary is a mean, with the queries as a sample."""
-        return self.kind is ValueKind.MEAN and not self.constant
+        return self.kind is Kind.MEAN and not self.constant
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -166,7 +163,7 @@ class Metric(Record, eq=False):
 
     @property
     def has_summary(self) -> bool:
-        return self.constant or self.kind is not ValueKind.TEXT
+        return self.constant or self.kind is not Kind.TEXT
 
     def __call__(self, judgments: Judgments, **params: Any) -> Floats:
         """The value of each query, (Q,); NaN for a text."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,9 @@ from gradeval.cli.job import Job, with_job
 from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.notices import Notice, NoticeKind
 from gradeval.options import QUERIES_SECTION, Options
+
+if TYPE_CHECKING:
+    from gradeval.commands.explain.explain import Explanation
 
 EPILOG = """\b
 Examples:
@@ -97,18 +101,21 @@ def explain_command(
     with job.running():
         runs = LabelledRuns([labelled(run or qrels)])
         explanations = explain(qrels, runs, metrics or METRIC, ids or None, **options)
-    empty: dict[str, list[str]] = {}
-    for side in [side for explanation in explanations for side in (explanation, explanation.against)]:
-        if side is not None and not side.retrieved:
-            empty.setdefault(side.run, []).append(side.query)
-    notices = [*explanations[0].notices]
-    notices += [
-        Notice(NoticeKind.NOTHING_RETRIEVED, name, len(queries), queries=queries)
-        for name, queries in empty.items()
-    ]
+    notices = [*explanations[0].notices, *_nothing_retrieved(explanations)]
     texts = [explanation.query_text for explanation in explanations if explanation.query_text]
     notices += text_notices(options["text"], explanations[0].titles, options["queries_text"], texts)
     if not job.passes(notices, runs=explanations.runs_read):
         return 2
     job.print(explanations, ranks=ranks, loss=loss)
     return 0
+
+
+def _nothing_retrieved(explanations: Iterable[Explanation]) -> Iterator[Notice]:
+    """A notice for each run that has no documents for some of the queries."""
+    queries_of_run: dict[str, list[str]] = {}
+    for explanation in explanations:
+        for side in (explanation, explanation.against):
+            if side is not None and not side.retrieved:
+                queries_of_run.setdefault(side.run, []).append(side.query)
+    for name, queries in queries_of_run.items():
+        yield Notice(NoticeKind.NOTHING_RETRIEVED, name, len(queries), queries=queries)

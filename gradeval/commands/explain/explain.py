@@ -117,54 +117,44 @@ class Selection(NamedTuple):
 class Explanation(WithNotices, Tabular):
     """How the value of a metric for one query of a run comes about.
 
-    metric: its canonical name. display: as tables show it. documents: those retrieved, by rank; then the judged
-    ones not retrieved, by descending grade. positions: where the metric has documents, if not at their ranks:
-    without unjudged documents (-J), or, where it has groups, with all judged ones. is_empty: whether no
-    document is relevant to a metric that needs one, so that --no-relevant decides the value.
-
-    Of a sum over documents: terms, in the order in which they are added, and value = scale · (total - base) /
-    normalizer. ideal: the terms of the ideal ranking, where total - base of these is the normalizer. by_rank:
-    the value if the ranking were cut at rank 1, 2, …, for normalized DCGs. discounts: of rank 1, 2, …, for DCGs
-    whose documents without a gain have no terms. scaled: what Term.scaled is. Of another metric: terms is None,
-    and changes has an entry for each document, in their order, but for `untried` ones, if they are too many.
-
-    levels, phi, groups: what the metric has to show besides its terms. cutoff: of the metric. ties: the rule
-    for tied scores. against: that of the other run. titles: document -> text. query_text: '' if unknown.
-    notices: of all inputs.
+    Of a sum over documents, value = scale · (total - base) / normalizer; of another metric, terms is None, and
+    changes has the value without each document.
     """
 
     layout = "gradeval.commands.explain.layout"
 
-    metric: str
-    display: str
-    qrels: str
+    metric: str  # its canonical name
+    display: str  # its name as tables show it
+    qrels: str  # the path
     run: str
     query: str
     value: float
-    documents: tuple[Document, ...]
+    documents: tuple[Document, ...]  # those retrieved, by rank; then judged ones, by descending grade
+    # where the metric has documents, if not at their ranks: without unjudged documents (-J), or, where it has
+    # groups, with all judged ones
     positions: Mapping[Document, int] | None = None
-    is_empty: bool = False
-    terms: tuple[Term, ...] | None = None
-    total: float = math.nan
-    base: float = 0.0
-    scale: float = 1.0
-    normalizer: float = 1.0
-    ideal: tuple[Term, ...] | None = None
-    by_rank: tuple[float, ...] = ()
-    discounts: tuple[float, ...] = ()
-    scaled: str = ""
-    changes: tuple[Change, ...] = ()
-    untried: int = 0
-    levels: tuple[Level, ...] = ()
+    is_empty: bool = False  # whether the metric needs a relevant document and has none: see --no-relevant
+    terms: tuple[Term, ...] | None = None  # of a sum, in the order in which they are added
+    total: float = math.nan  # the sum
+    base: float = 0.0  # what is subtracted from it
+    scale: float = 1.0  # what it is multiplied with
+    normalizer: float = 1.0  # what it is divided by
+    ideal: tuple[Term, ...] | None = None  # of the ideal ranking, whose total - base is the normalizer
+    by_rank: tuple[float, ...] = ()  # of normalized DCGs: the value if the ranking were cut at rank 1, 2, …
+    discounts: tuple[float, ...] = ()  # of rank 1, 2, …, for DCGs whose documents without a gain have no terms
+    scaled: str = ""  # what Term.scaled is
+    changes: tuple[Change, ...] = ()  # without a sum: of each document, in their order, but for untried ones
+    untried: int = 0  # documents without a change, since they are too many
+    levels: tuple[Level, ...] = ()  # what the metric has to show besides its terms, as are phi and groups
     phi: Phi | None = None
     groups: tuple[LevelGroup, ...] = ()
-    cutoff: int | None = None
-    ties: str = ""
-    against: Explanation | None = None
-    titles: Mapping[str, str] = field(default_factory=dict)
-    query_text: str = ""
+    cutoff: int | None = None  # of the metric
+    ties: str = ""  # the rule for tied scores
+    against: Explanation | None = None  # the explanation for the other run
+    titles: Mapping[str, str] = field(default_factory=dict)  # document -> text
+    query_text: str = ""  # '' if unknown
     options: Mapping[str, object] = field(default_factory=dict)
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[Notice, ...] = ()  # of all inputs
 
     def __repr__(self) -> str:
         about = f"{self.metric} of query {self.query!r}, {self.run}: {self.value:.4f}"
@@ -218,19 +208,31 @@ class Explanation(WithNotices, Tabular):
         many judged ones not retrieved, of the ideal ranking if there is one. further: by default as ranks.
         """
         further = ranks if further is None else further
-        adds, first = self.contributions, self.ranked[:ranks]
+        adds = self.contributions
+        first = self.ranked[:ranks]
         below = {document: self.place(document) or 0 for document in set(adds).difference(first)}
-        # where there are groups, every judged document adds
-        adding = [] if self.groups else [d for d, position in below.items() if position and abs(adds[d]) > 0]
-        most = sorted(adding, key=lambda document: (-abs(adds[document]), below[document]))[:further]
+        most = self._adding(below)[:further]
         missed = [document for document in self.documents[self.retrieved :] if self.place(document) is None]
         positive = [document for document in missed if (document.grade or 0) > 0]
-        best = {*positive, *filter(adds.get, missed)}
-        best = best if self.ideal is None else {term.document for term in self.ideal if term.document}
+        best = {*positive, *filter(adds.get, missed)} if self.ideal is None else self._ideal_documents
         absent = [document for document in missed if document in best][:further]
         documents = *first, *sorted(most, key=below.__getitem__), *absent
         hidden = math.fsum(adds[document] for document in set(below).difference(most) if below[document])
         return Selection(documents, len(self.ranked) - len(first) - len(most), hidden, len(positive))
+
+    def _adding(self, places: Mapping[Document, int]) -> list[Document]:
+        """Those of the documents at these places that add to the value, the one that adds most first; none
+        where there are groups, since every judged document adds.
+        """
+        if self.groups:
+            return []
+        adds = self.contributions
+        adding = [document for document, place in places.items() if place and abs(adds[document]) > 0]
+        return sorted(adding, key=lambda document: (-abs(adds[document]), places[document]))
+
+    @property
+    def _ideal_documents(self) -> set[Document]:
+        return {term.document for term in self.ideal or () if term.document}
 
     @property
     def has_losses(self) -> bool:
@@ -303,11 +305,8 @@ class Explanation(WithNotices, Tabular):
         """Everything but what is derived from the rest."""
         content = {name: getattr(self, name) for name in ("metric", "qrels", "run", "query", "value")}
         content |= {"method": "sum" if self.is_sum else "leave-one-out", "ties": self.ties}
-        content |= {"query_text": self.query_text or None, "documents": []}
-        for document in self.documents:
-            position = {} if self.positions is None else {"position": self.positions.get(document)}
-            title = {"title": self.titles[document.id]} if document.id in self.titles else {}
-            content["documents"].append({**document._asdict(), **position, **title})
+        content["query_text"] = self.query_text or None
+        content["documents"] = list(map(self._document_content, self.documents))
         if self.terms is not None:
             content["sum"] = {name: getattr(self, name) for name in ("total", "base", "scale", "normalizer")}
             content["terms"] = list(map(_of_document, self.terms))
@@ -315,11 +314,15 @@ class Explanation(WithNotices, Tabular):
             content |= {"changes": list(map(_of_document, self.changes)), "untried": self.untried or None}
         content["ideal"] = None if self.ideal is None else list(map(_of_document, self.ideal))
         content["by_rank"] = list(self.by_rank) or None
-        content |= {
-            name: [part._asdict() for part in getattr(self, name)] or None for name in ("levels", "groups")
-        }
+        for name in ("levels", "groups"):
+            content[name] = [part._asdict() for part in getattr(self, name)] or None
         content["phi"] = self.phi and self.phi._asdict()
         return {name: value for name, value in content.items() if value is not None}
+
+    def _document_content(self, document: Document) -> dict[str, Any]:
+        position = {} if self.positions is None else {"position": self.positions.get(document)}
+        title = {"title": self.titles[document.id]} if document.id in self.titles else {}
+        return {**document._asdict(), **position, **title}
 
 
 class Explanations(WithNotices, Tabular, list[Explanation]):
@@ -375,10 +378,7 @@ def explain(
     listed below. Raises GradevalError.
     """
     queries = _query_ids(query)
-    if worst is not None:
-        worst = whole("worst", worst, 1, 10**9)
-    if bool(queries) == bool(worst):
-        raise OptionError("one of query and worst chooses what is explained (--query ID, --worst N)")
+    worst = _count_of_worst(worst, queries)
     compared = [run] if against is None else [run, against]
     labelled = [named_run for given in compared for named_run in separate_runs(given)]
     check_labels(labelled)
@@ -391,15 +391,30 @@ def explain(
         raise OptionError(f"one run is explained at a time, beside one to compare with, not {len(runs)} runs")
     positions = _worst(judged, runs, spec, chosen, worst) if worst else judged.positions(queries)
     sides = [list(chain(*of_runs)) for of_runs in explained(judged, runs, positions, [spec], chosen)]
+    return warned(Explanations(_with_texts(sides, text, queries_text)))
+
+
+def _with_texts(sides: Sequence[Sequence[Explanation]], text: Any, queries_text: Any) -> Iterator[Explanation]:
+    """The explanation of each query, with that for the other run, and its texts. sides: both, of each query."""
     ids = {document.id for side in chain(*sides) for document in side.documents} if text is not None else set()
     titles = titles_of(text, ids)
     texts = titles_of(queries_text, {ours.query for ours, *_ in sides})
-    explanations = Explanations()
     for ours, *theirs in sides:
-        notices = tuple(dict.fromkeys(chain(*(side.notices for side in (ours, *theirs)))))
-        of_query: dict[str, Any] = {"query_text": texts.get(ours.query, ""), "notices": notices}
-        explanations.append(replace(ours, against=theirs[0] if theirs else None, titles=titles, **of_query))
-    return warned(explanations)
+        yield replace(
+            ours,
+            against=theirs[0] if theirs else None,
+            titles=titles,
+            query_text=texts.get(ours.query, ""),
+            notices=tuple(dict.fromkeys(chain(*(side.notices for side in (ours, *theirs))))),
+        )
+
+
+def _count_of_worst(worst: int | None, queries: Sequence[str]) -> int:
+    """How many queries `worst` chooses, 0 where they are named. Raises OptionError."""
+    count = 0 if worst is None else whole("worst", worst, 1, 10**9)
+    if bool(queries) == bool(count):
+        raise OptionError("one of query and worst chooses what is explained (--query ID, --worst N)")
+    return count
 
 
 def _query_ids(query: str | Iterable[str] | None) -> list[str]:
@@ -466,11 +481,12 @@ def explained(
 ) -> Iterator[tuple[list[Explanation], ...]]:
     """Those of each of these queries, by run and by metric; those of one query are in memory at a time."""
     named_runs = zip(runs, run_names((run.name, run.path, run.short_name) for run in runs), strict=True)
-    return zip(*(_of_run(run, name, qrels, positions, specs, options) for run, name in named_runs), strict=True)
+    by_run = (_of_run(run, name, qrels, positions, specs=specs, options=options) for run, name in named_runs)
+    return zip(*by_run, strict=True)
 
 
 def _of_run(
-    run: Run, name: str, qrels: Qrels, positions: Ints, specs: Sequence[Spec], options: Options
+    run: Run, name: str, qrels: Qrels, positions: Ints, *, specs: Sequence[Spec], options: Options
 ) -> Iterator[list[Explanation]]:
     """The explanations of each of these queries, one for each metric, from one pass over the run."""
     ids = qrels.queries.take(positions)
@@ -564,7 +580,7 @@ def _made_of(
     rows = [judged[row] for row in whole.document.tolist()]
     without = _leave_one_out(spec, whole, options, rows, _unjudged(basis))
     tried = [document for document in basis.documents if document in without]
-    changes = tuple(Change(one, without[one], without[one] - basis.value) for one in tried)
+    changes = tuple(Change(document, without[document], without[document] - basis.value) for document in tried)
     return replace(basis, changes=changes, untried=len(basis.documents) - len(changes))
 
 
@@ -576,21 +592,18 @@ def _of_sum(
     basis: Explanation, terms: Terms, judgments: Judgments, documents: Sequence[Document]
 ) -> Explanation:
     """The explanation by the terms of a sum. documents: of the rows of the table that the terms are of."""
-    details, positions = terms.details(), basis.positions
+    details = terms.details()
+    positions = basis.positions
     best = None if terms.ideal is None else terms.ideal()
     parts = terms.total, terms.base, terms.normalizer
     total, base, normalizer = (float(np.broadcast_to(part, 1)[0]) for part in parts)
     of_rows = judgments.rank, documents, details.scaled
-    added, ideal = _terms(terms, terms, *of_rows), None if best is None else _terms(best, terms, *of_rows)
-    if (unjudged_term := terms.unjudged) and positions is None:
-        # documents that are not judged have no rows, but names here
-        unjudged = [document for document in _unjudged(basis) if (document.rank or 0) <= judgments.depth]
-        adds = terms.scale * unjudged_term / normalizer
-        numbered = enumerate(unjudged, 1)
-        added += tuple(
-            Term(other, unjudged_term, total + n * unjudged_term, adds, other.rank) for n, other in numbered
-        )
-        total, base = total + unjudged_term * len(unjudged), base + unjudged_term * len(unjudged)
+    added = _terms(terms, terms, *of_rows)
+    ideal = None if best is None else _terms(best, terms, *of_rows)
+    if unjudged := _unjudged_terms(basis, terms, judgments.depth, total, normalizer):
+        added += unjudged
+        total += terms.unjudged * len(unjudged)
+        base += terms.unjudged * len(unjudged)
     if details.groups:
         positions = {term.document: term.position for term in added if term.document and term.position}
     return replace(
@@ -607,6 +620,20 @@ def _of_sum(
         phi=None if details.phi is None else phi_of(details.phi, judgments),
         groups=tuple(details.groups),
         **_by_rank(basis, terms, best, judgments),
+    )
+
+
+def _unjudged_terms(
+    basis: Explanation, terms: Terms, depth: float, total: float, normalizer: float
+) -> tuple[Term, ...]:
+    """The terms of documents that are not judged, which have no rows, but names here. total: of the others."""
+    if not terms.unjudged or basis.positions is not None:
+        return ()
+    unjudged = [document for document in _unjudged(basis) if (document.rank or 0) <= depth]
+    contribution = terms.scale * terms.unjudged / normalizer
+    return tuple(
+        Term(document, terms.unjudged, total + n * terms.unjudged, contribution, document.rank)
+        for n, document in enumerate(unjudged, 1)
     )
 
 

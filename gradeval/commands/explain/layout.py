@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from gradeval.commands.explain.explain import Document, Explanation, Explanations, Selection, Term
+from gradeval.commands.explain.explain import Document, Explanation, Explanations, Phi, Selection, Term
 from gradeval.errors import OptionError, first_names, visible
 from gradeval.notices import many
 from gradeval.render import Digits
@@ -23,6 +23,7 @@ from gradeval.render.document import (
     signed,
 )
 from gradeval.render.table import text_width
+from gradeval.tables.terms import Level
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
@@ -44,7 +45,7 @@ def document(
     about = {"gradeval": __version__, "format": FORMAT_VERSION}
     return OutputDocument(
         blocks=lambda: chain(
-            *(_blocks(of, ranks or of.first_ranks, loss, options.digits) for of in explanations)
+            *(_blocks(part, ranks or part.first_ranks, loss, options.digits) for part in explanations)
         ),
         content=lambda: {**about, "explanations": [explanation.to_dict() for explanation in explanations]},
     )
@@ -174,8 +175,7 @@ def _names(explanation: Explanation) -> tuple[str, str]:
 def _values(explanation: Explanation, documents: Sequence[Document]) -> Iterator[Row]:
     """What the metric makes of each of the documents."""
     if explanation.terms is None:
-        changes = {document: numbers for document, *numbers in explanation.changes}
-        yield from _rows(("value without", "change"), (changes.get(of, [math.nan] * 2) for of in documents))
+        yield from _changes(explanation, documents)
         return
     sum_name, at_rank = _names(explanation)
     terms = {term.document: term for term in explanation.terms}
@@ -183,26 +183,38 @@ def _values(explanation: Explanation, documents: Sequence[Document]) -> Iterator
     running = sorted((term.position, term.running) for term in explanation.terms if term.position is not None)
     for document in documents:
         position = explanation.place(document)
-        term = terms.get(document)
-        if term is None and position is not None and position <= (explanation.cutoff or math.inf):
-            term = _term_of_0(explanation, document, position, running)
-        values: Row = {}
-        if term is not None:
-            values = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
-            values |= {} if explanation.levels else {"term": term.value}  # there is a term for each level
-            values |= {sum_name: term.running} if is_dcg else {"adds": term.contribution}
+        term = terms.get(document) or _term_of_0(explanation, document, position, running)
+        values = {} if term is None else _values_of_term(explanation, term, sum_name if is_dcg else "")
         if position is not None and position <= len(explanation.by_rank):
             values[at_rank] = explanation.by_rank[position - 1]
         yield {name: value for name, value in values.items() if value is not None}
 
 
+def _changes(explanation: Explanation, documents: Iterable[Document]) -> list[Row]:
+    changes = {document: numbers for document, *numbers in explanation.changes}
+    columns = "value without", "change"
+    return _rows(columns, (changes.get(document, [math.nan] * 2) for document in documents))
+
+
+def _values_of_term(explanation: Explanation, term: Term, sum_name: str) -> Row:
+    """sum_name: of a DCG, whose running sum is shown, else ''."""
+    values: Row = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
+    if not explanation.levels:  # there is a term for each level
+        values["term"] = term.value
+    return values | ({sum_name: term.running} if sum_name else {"adds": term.contribution})
+
+
 def _term_of_0(
     explanation: Explanation,
     document: Document,
-    position: int,
+    position: int | None,
     running: Sequence[tuple[int, float]],
-) -> Term:
-    """What a document without a term adds. running: the sum behind each position that has a term."""
+) -> Term | None:
+    """What a document without a term adds at its position, None if that is below the cutoff or there is none.
+    running: the sum behind each position that has a term.
+    """
+    if position is None or position > (explanation.cutoff or math.inf):
+        return None
     before = bisect_left(running, (position,))
     term = Term(document, 0.0, running[before - 1][1] if before else 0.0, 0.0)
     if position > len(explanation.discounts):
@@ -348,29 +360,12 @@ def _side_by_side(explanation: Explanation, other: Explanation, ranks: int) -> l
 
 def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:
     """What the metric has to show besides its terms: its levels, φ, its groups."""
-    if explanation.levels:  # Scheel's table 1: each threshold, or those of the largest weight
-        heaviest = sorted(explanation.levels, key=lambda level: -level.weight)
-        length = min(len(explanation.levels[0].marks), ranks)
-        of_ranks = f"ranks 1-{length}" if length > 1 else "rank 1"
-        levels = (
-            (f"grade >= {grade_of(grade)}", marks[:ranks], relevant, precision, weight, precision * weight)
-            for grade, relevant, precision, weight, marks in sorted(heaviest[:_MOST])
-        )
-        rows = _rows(("levels", of_ranks, "relevant", "AP", "weight", "AP · weight"), levels)
-        other_terms = [level.average_precision * level.weight for level in heaviest[_MOST:]]
-        rows += _rest("AP · weight", other_terms, "levels")
+    if explanation.levels:
+        rows = _level_rows(explanation.levels, ranks)
         rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
         yield _grid("AP at each level: + reaches it, - does not", rows, digits)
-    if (phi := explanation.phi) is not None:
-        if phi.points:
-            yield _grid("Control points of φ", _rows(("point", "grade", "φ"), phi.points), digits)
-        else:
-            yield "There are no control points of φ: no grade is above 0."
-        if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
-            whisker = number(phi.whisker, digits)
-            yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."
-        rows = _rows(("grade", "judged", "φ", "gain"), phi.values)
-        yield _grid("φ and gain 2^φ - 1 of each grade", _first_rows(rows), digits)
+    if explanation.phi is not None:
+        yield from _phi_blocks(explanation.phi, digits)
     if explanation.groups:
         groups = (
             (grade, level, "-".join(map(str, dict.fromkeys((first, last)))), discount)
@@ -379,6 +374,32 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Gr
         rows = _rows(("grade", "level", "ideal positions", "discount"), groups)
         title = "Levels, which are the gains, and the discount that documents of a level share"
         yield _grid(title, _first_rows(rows), digits)
+
+
+def _level_rows(levels: Sequence[Level], ranks: int) -> list[Row]:
+    """Scheel's table 1: a row for each threshold, or for those of the largest weight, and one of the others."""
+    heaviest = sorted(levels, key=lambda level: -level.weight)
+    length = min(len(levels[0].marks), ranks)
+    of_ranks = f"ranks 1-{length}" if length > 1 else "rank 1"
+    shown = (
+        (f"grade >= {grade_of(grade)}", marks[:ranks], relevant, precision, weight, precision * weight)
+        for grade, relevant, precision, weight, marks in sorted(heaviest[:_MOST])
+    )
+    rows = _rows(("levels", of_ranks, "relevant", "AP", "weight", "AP · weight"), shown)
+    other_terms = [level.average_precision * level.weight for level in heaviest[_MOST:]]
+    return rows + _rest("AP · weight", other_terms, "levels")
+
+
+def _phi_blocks(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
+    if phi.points:
+        yield _grid("Control points of φ", _rows(("point", "grade", "φ"), phi.points), digits)
+    else:
+        yield "There are no control points of φ: no grade is above 0."
+    if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
+        whisker = number(phi.whisker, digits)
+        yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."
+    rows = _rows(("grade", "judged", "φ", "gain"), phi.values)
+    yield _grid("φ and gain 2^φ - 1 of each grade", _first_rows(rows), digits)
 
 
 def _rows(columns: Sequence[str], records: Iterable[Sequence[Any]]) -> list[Row]:
