@@ -156,8 +156,8 @@ class Segments:
     def descending(self, values: Floats) -> Ints:
         """The rows of each query by descending finite value, (N,); equal ones in arbitrary but fixed order."""
         first = np.zeros(len(values), np.int64)
-        place = self._along(lambda block: block.argsort(axis=1), -values, np.inf, first)
-        return place + self.offsets[:-1].repeat(self.lengths)
+        position = self._along(lambda block: block.argsort(axis=1), -values, np.inf, first)
+        return position + self.offsets[:-1].repeat(self.lengths)
 
     def ranked(self, values: Floats) -> tuple[Ints, Segments]:
         """The rows of each query by descending finite value, (N,), equal ones as they stand; and the ties."""

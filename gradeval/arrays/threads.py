@@ -108,28 +108,28 @@ class _Map(Generic[T, R]):
         if not self.drawing.acquire(blocking=not is_callers):
             return
         try:
-            place, is_drawn = self.drawn, False
+            index, is_drawn = self.drawn, False
             try:
                 if self.may_draw() and not (is_callers and self.is_next_there()):
                     item = next(self.source)
-                    self.drawn, is_drawn = place + 1, True
+                    self.drawn, is_drawn = index + 1, True
             except KeyboardInterrupt:  # of the caller's thread, which stops
                 raise
             except StopIteration:
-                self.total = place
+                self.total = index
             except BaseException as error:
-                self.total, self.ready[place] = place + 1, (None, error)
+                self.total, self.ready[index] = index + 1, (None, error)
             finally:
                 self.drawing.release()
                 self.notify()
             if not is_drawn:
                 return
             try:
-                self.ready[place] = self.function(item), None
+                self.ready[index] = self.function(item), None
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                self.ready[place] = None, error
+                self.ready[index] = None, error
             self.notify()
         except MemoryError:
             self.is_lost = True
@@ -235,8 +235,8 @@ def _work(function: Callable[..., Any], numbers: int, answer: int, inherited: li
             os.close(descriptor)
         sending = threading.Lock()  # files are read by several threads
 
-        def send(what: str, value: Any) -> None:
-            data = pickle.dumps((what, value), pickle.HIGHEST_PROTOCOL)
+        def send(kind: str, value: Any) -> None:
+            data = pickle.dumps((kind, value), pickle.HIGHEST_PROTOCOL)
             with sending, open(answer, "wb", buffering=0, closefd=False) as pipe:
                 process.write_all(pipe, data)
 

@@ -127,7 +127,7 @@ class Chunk(NamedTuple):
             text = self._buffer(2, "u1", first, end - first)
             self._check_text(text)
             return Ids(np.concatenate([text, np.zeros(PAD, np.uint8)]), offsets[:-1] - first, length)
-        # a string of up to 12 bytes is in its view, behind the length; of others the view has the place
+        # a string of up to 12 bytes is in its view, behind the length; of others the view has the offset
         views = self._buffer(1, "i4", 4 * self.offset, 4 * self.length).reshape(-1, 4)
         length = views[:, 0].astype(np.int64)
         length[self.missing()] = 0  # a null's view may be anything
@@ -137,12 +137,12 @@ class Chunk(NamedTuple):
         blocks = [views.reshape(-1).view(np.uint8)]
         long = np.flatnonzero(length > _INLINE)
         if len(long):
-            buffer, place = views[long, 2], views[long, 3].astype(np.int64)
+            buffer, offset = views[long, 2], views[long, 3].astype(np.int64)
             size = len(blocks[0])
             count = self.array.n_buffers - 3  # of text: others are the validity, the views, and the sizes
             sizes = self._buffer(count + 2, "i8", 0, count)
             for number in np.unique(buffer).tolist():
-                rows, places = long[buffer == number], place[buffer == number]
+                rows, places = long[buffer == number], offset[buffer == number]
                 low, high = int(places.min()), int((places + length[rows]).max())
                 if not 0 <= number < count or low < 0 or high > sizes[number]:
                     raise self._damaged("offsets")
@@ -153,7 +153,7 @@ class Chunk(NamedTuple):
             self._check_text(block)
         return Ids(np.concatenate([*blocks, np.zeros(PAD, np.uint8)]), start, length)
 
-    def decimals(self, as_numbers: bool = False) -> memory.Values | None:
+    def decimals(self, as_numbers: bool = False) -> memory.ColumnValues | None:
         """The values of decimals, as texts or where that is quicker as numbers; None for another type."""
         kind = _DECIMAL.fullmatch(self.format)
         if kind is None:
@@ -191,8 +191,8 @@ class Chunk(NamedTuple):
         if self.validate is not None and text.max(initial=0) > 127:
             self.validate()
 
-    def _damaged(self, what: str) -> ValueError:
-        return ValueError(f"column {self.name} is damaged: its {what} point outside its text")
+    def _damaged(self, part: str) -> ValueError:
+        return ValueError(f"column {self.name} is damaged: its {part} point outside its text")
 
     def _bits(self, number: int) -> Bools:
         first, end = self.offset // 8, -(-(self.offset + self.length) // 8)
@@ -265,10 +265,10 @@ def batches(data: Any) -> Iterator[list[Chunk]]:
             owner = _Owner(array, schema, types)
             chunks = []
             for number in range(schema.n_children):
-                of, column = schema.children[number].contents, array.children[number].contents
-                name = of.name.decode("utf-8", "replace") if of.name else ""
+                field, column = schema.children[number].contents, array.children[number].contents
+                name = field.name.decode("utf-8", "replace") if field.name else ""
                 offset = column.offset + array.offset
-                chunks.append(Chunk(name, of.format, column, of, offset, array.length, owner, validate))
+                chunks.append(Chunk(name, field.format, column, field, offset, array.length, owner, validate))
             yield chunks
 
 
@@ -288,14 +288,14 @@ class Arrow:
     def __len__(self) -> int:
         return int(self.start[-1])
 
-    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
-        parts = [_chunk_ids(*part, what) for part in self._parts(rows)]
+    def ids(self, rows: slice, label: str) -> tuple[Ids, LineProblems]:
+        parts = [_chunk_ids(*part, label) for part in self._parts(rows)]
         if len(parts) == 1:
             return parts[0]
         return Ids.joined([Ids.of([]), *(ids.compact() for ids, _ in parts)]), _joined(parts)
 
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
-        parts = [_chunk_numbers(*part, what) for part in self._parts(rows)]
+    def numbers(self, rows: slice, label: str) -> tuple[Floats, LineProblems]:
+        parts = [_chunk_numbers(*part, label) for part in self._parts(rows)]
         return np.concatenate([np.empty(0), *(numbers for numbers, _ in parts)]), _joined(parts)
 
     def _parts(self, rows: slice) -> Iterator[tuple[Chunk, memory.Distinct | None]]:
@@ -311,7 +311,9 @@ class Arrow:
                 yield part, self.distinct[number]
 
 
-def _values(chunk: Chunk, distinct: memory.Distinct | None, as_numbers: bool = False) -> memory.Values | None:
+def _values(
+    chunk: Chunk, distinct: memory.Distinct | None, as_numbers: bool = False
+) -> memory.ColumnValues | None:
     """The values of a chunk, None where they are strings. Raises ValueError for damaged codes."""
     if chunk.format == _NULL:
         return memory.Objects([None] * chunk.length)
@@ -325,15 +327,15 @@ def _values(chunk: Chunk, distinct: memory.Distinct | None, as_numbers: bool = F
     return memory.Categories(np.where(missing, -1, codes.astype(np.int64)), distinct)
 
 
-def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, what: str) -> tuple[Ids, LineProblems]:
+def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> tuple[Ids, LineProblems]:
     missing, values = chunk.missing(), _values(chunk, distinct)
     if values is not None:
-        return values.ids(slice(None), what)
+        return values.ids(slice(None), label)
     is_view = chunk.format in _VIEWS
     if is_view and not missing.any() and (short := chunk.short_views()) is not None:
         return short, NOTHING
     ids = chunk.texts()
-    wrong = memory.missing_rows(missing, what)
+    wrong = memory.missing_rows(missing, label)
     may_hold_nul = bool((ids.block[:-PAD] == 0).any())
     if is_view and may_hold_nul:  # the views are the length, then the string up to zeros, or a place
         size = 16 * len(ids)
@@ -345,17 +347,17 @@ def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, what: str) -> tup
     if not wrong.total and may_hold_nul:
         nuls = np.append(0, np.cumsum(ids.block == 0))
         rows = np.flatnonzero(nuls[ids.start + ids.length] > nuls[ids.start])
-        wrong = LineProblems.of(rows, lambda i: f"the {what} {shown(ids[int(rows[i])])} contains a NUL byte")
+        wrong = LineProblems.of(rows, lambda i: f"the {label} {shown(ids[int(rows[i])])} contains a NUL byte")
     return ids.light(), wrong
 
 
-def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, what: str) -> tuple[Floats, LineProblems]:
+def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> tuple[Floats, LineProblems]:
     missing, values = chunk.missing(), _values(chunk, distinct, as_numbers=True)
     if values is not None:
-        return values.numbers(slice(None), what)
+        return values.numbers(slice(None), label)
     texts = zip(chunk.texts().tolist(), missing.tolist(), strict=True)
     objects = [None if is_null else text.decode("utf-8", "surrogateescape") for text, is_null in texts]
-    return memory.object_numbers(objects, what)
+    return memory.object_numbers(objects, label)
 
 
 def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:
@@ -372,14 +374,14 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memo
         names = [*map(str, data.columns)]
         chosen = choose(names, number, by_role, path, ARGUMENT)
 
-        def values(name: str) -> memory.Values:
+        def values(name: str) -> memory.ColumnValues:
             return _series(data[name])
     else:
         parts = list(batches(data))
         names = [chunk.name for chunk in parts[0]] if parts else []
         chosen = choose(names, number, by_role, path, ARGUMENT) if parts else Chosen("-", "-", "-", number)
 
-        def values(name: str) -> memory.Values:
+        def values(name: str) -> memory.ColumnValues:
             return Arrow([part[names.index(name)] for part in parts])
 
     three = memory.Three(path, [*map(values, chosen.names)], column_labels(chosen))
@@ -396,7 +398,7 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memo
     return three
 
 
-def _ranks(values: Callable[[str], memory.Values], name: str) -> memory.Values | None:
+def _ranks(values: Callable[[str], memory.ColumnValues], name: str) -> memory.ColumnValues | None:
     """A column of ranks, None where its type is neither text nor number."""
     try:
         return values(name)
@@ -409,7 +411,7 @@ def column_labels(chosen: Chosen) -> list[str]:
     return [f"{label} (column {name})" for label, name in labels]
 
 
-def _series(series: Any) -> memory.Values:
+def _series(series: Any) -> memory.ColumnValues:
     """A column of pandas, or of any other frame without Arrow."""
     kind: Any = getattr(series, "dtype", None)
     if hasattr(series, "cat"):
@@ -513,8 +515,8 @@ def _opened(source: Source, kind: str) -> Iterator[tuple[list[str], Callable[[li
             if not is_of_pyarrow and (isinstance(error, MemoryError) or getattr(error, "errno", None)):
                 raise
             why = printable(str(error).strip().split("\n")[0].rstrip("."))
-            what = f"the {kind} file is damaged or incomplete ({why or type(error).__name__})"
-            raise InputError(source.name, what, hint="Fetch it again") from None
+            message = f"the {kind} file is damaged or incomplete ({why or type(error).__name__})"
+            raise InputError(source.name, message, hint="Fetch it again") from None
 
 
 class _Bounded:
@@ -524,8 +526,8 @@ class _Bounded:
         self.file, self.size = file, os.fstat(file.fileno()).st_size
 
     def read(self, count: int = -1) -> Any:
-        left = max(self.size - self.file.tell(), 0)
-        return self.file.read(left if count < 0 else min(count, left))
+        remaining = max(self.size - self.file.tell(), 0)
+        return self.file.read(remaining if count < 0 else min(count, remaining))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.file, name)

@@ -215,8 +215,8 @@ class Columns(Record):
             return self
         query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
         documents = self.documents.before_last(delimiter) if delimiter else self.documents
-        others = self.take(~documents.same(np.arange(len(query)), self.queries, query))
-        return others.replace(left_out=len(others.value) < len(self.value))
+        remaining = self.take(~documents.same(np.arange(len(query)), self.queries, query))
+        return remaining.replace(left_out=len(remaining.value) < len(self.value))
 
     def light(self) -> Columns:
         """The same rows, whose ids hold on to nothing that they do not need."""
@@ -253,8 +253,8 @@ def only_run(columns: Columns, first: bytes, hint: str) -> Columns:
     rows = [0] if names[0] != first else names.changes()[:1].tolist()
     if not rows:
         return columns
-    what = f"the column run names a second run ({shown(names[rows[0]])}), after {shown(first)}"
-    problem = Problem(int(columns.line[rows[0]]), what, hint)
+    message = f"the column run names a second run ({shown(names[rows[0]])}), after {shown(first)}"
+    problem = Problem(int(columns.line[rows[0]]), message, hint)
     return columns.without_rows(LineProblems.joined([columns.problems, LineProblems.listed([problem], True)]))
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bytes
+from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, LowestFirstError, first_names, named
 from gradeval.formats.columns import Columns, RankCheck, Table, columns_of, of_one_run
@@ -234,13 +234,13 @@ def simplified(name: str) -> str:
     return _JOINERS.sub("", _RECBOLE.sub("", name.strip())).lower()
 
 
-def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, naming: str = OPTION) -> int:
+def _only(names: Sequence[str], candidates: Sequence[int], role: str, path: str, naming: str = OPTION) -> int:
     """The one column that was found for a role. Raises InputError."""
-    if len(found) == 1:
-        return found[0]
-    if found:
-        both = " or ".join(named(names[place]) for place in found)
-        is_one_name = len({names[place] for place in found}) == 1
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        both = " or ".join(named(names[column]) for column in candidates)
+        is_one_name = len({names[column] for column in candidates}) == 1
         hint = "Rename one" if is_one_name else f"Choose with {naming.format(role)}"
         raise InputError(path, f"the {role} column may be {both}", hint=hint)
     groups, hint = USUAL_NAMES[role], f"Name it with {naming.format(role)}"
@@ -248,8 +248,8 @@ def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, nami
         groups = groups + USUAL_NAMES["rank"]
         hint += "; where the rows are in order, write a column rank: 1, 2, 3, … for each query"
     usual = ", ".join(name for group in groups for name in group)
-    what = f"no {role} column ({usual}); the columns are {first_names(map(named, names), _SHOWN)}"
-    raise InputError(path, what, hint=hint)
+    message = f"no {role} column ({usual}); the columns are {first_names(map(named, names), _SHOWN)}"
+    raise InputError(path, message, hint=hint)
 
 
 class Header(NamedTuple):
@@ -282,13 +282,13 @@ def table(
     header = header_of(block.bytes[: block.size], delimiters, dict(options.columns))
     is_other = names and header and (tuple(header.names) != names or _QUOTE in block.bytes[: header.size])
     if header is None or is_other:
-        what = "the first line is no header with the names of at least two columns"
+        message = "the first line is no header with the names of at least two columns"
         hint = "Without a header, use another format"
         if names:
-            what, hint = f"the first line is not {' '.join(names)}, separated by tabs", "Omit the format"
+            message, hint = f"the first line is not {' '.join(names)}, separated by tabs", "Omit the format"
         elif _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
             hint = "The header must be the first line; remove what is before it"
-        raise InputError(source.name, what, hint=hint, line=1)
+        raise InputError(source.name, message, hint=hint, line=1)
     header = header._replace(has_quotes=not names)
     chosen = choose(header.names, number, dict(options.columns), source.name)
     read = partial(_columns, header=header)
@@ -357,9 +357,9 @@ def _columns(block: Block, chosen: Chosen, header: Header) -> Columns:
     if len(marked):
         return Columns.failed(0, block, byte_order_mark(int(marked[0])))
     keep = np.ones(len(rows.line), bool)
-    for what, ids in zip((QUERY, DOCUMENT), rows.fields, strict=False):
+    for label, ids in zip((QUERY, DOCUMENT), rows.fields, strict=False):
         if not ids.length.all():
-            of_empty = LineProblems.of(rows.line[ids.length == 0], lambda _, what=what: f"the {what} is empty")  # type: ignore[misc]
+            of_empty = _empty_ids(label, ids, rows.line)
             problems = LineProblems.joined([problems, of_empty])
             keep &= ids.length > 0
     unrated = 0
@@ -373,33 +373,37 @@ def _columns(block: Block, chosen: Chosen, header: Header) -> Columns:
     return columns.with_ranks(rows, len(chosen.names)) if chosen.rank else columns
 
 
+def _empty_ids(label: str, ids: Ids, line: Ints) -> LineProblems:
+    return LineProblems.of(line[ids.length == 0], lambda _: f"the {label} is empty")
+
+
 def _split(block: Block, header: Header, wanted: list[int], skipped: int) -> DataLines | None:
     """The wanted fields of a block of plain lines, of which some may be in quotes; None for another."""
     if header.skips_spaces:
         return None
     text = block.bytes[: block.size]
     n = len(header.names)
-    ends = np.flatnonzero((text == ord(header.delimiter)) | (text == LF))
-    lines, rest = divmod(len(ends), n)
-    if rest or not (text[ends[n - 1 :: n]] == LF).all() or np.count_nonzero(text == LF) != lines:
+    field_ends = np.flatnonzero((text == ord(header.delimiter)) | (text == LF))
+    lines, remainder = divmod(len(field_ends), n)
+    if remainder or not (text[field_ends[n - 1 :: n]] == LF).all() or np.count_nonzero(text == LF) != lines:
         return None
-    starts = np.append(0, ends[:-1] + 1)[: len(ends)]
+    field_starts = np.append(0, field_ends[:-1] + 1)[: len(field_ends)]
     returns = np.count_nonzero(text == CR)
     if returns:
-        has_return = text[ends[n - 1 :: n] - 1] == CR
+        has_return = text[field_ends[n - 1 :: n] - 1] == CR
         if np.count_nonzero(has_return) != returns:
             return None
-        ends[n - 1 :: n] -= has_return
-    if n == 1 or (ends[n - 1 :: n] == starts[::n]).any():  # a blank line
+        field_ends[n - 1 :: n] -= has_return
+    if n == 1 or (field_ends[n - 1 :: n] == field_starts[::n]).any():  # a blank line
         return None
     quotes = np.count_nonzero(text == _QUOTE) if header.has_quotes else 0
     if quotes:
-        is_quoted = text[np.minimum(starts, len(text) - 1)] == _QUOTE
-        is_quoted &= (ends - starts >= 2) & (text[ends - 1] == _QUOTE)
+        is_quoted = text[np.minimum(field_starts, len(text) - 1)] == _QUOTE
+        is_quoted &= (field_ends - field_starts >= 2) & (text[field_ends - 1] == _QUOTE)
         if quotes != 2 * np.count_nonzero(is_quoted):
             return None
-        starts, ends = starts + is_quoted, ends - is_quoted
-    fields = tuple(Ids(block.bytes, starts[k::n], ends[k::n] - starts[k::n]) for k in wanted)
+        field_starts, field_ends = field_starts + is_quoted, field_ends - is_quoted
+    fields = tuple(Ids(block.bytes, field_starts[k::n], field_ends[k::n] - field_starts[k::n]) for k in wanted)
     return DataLines(fields, np.arange(lines) + skipped, lines + skipped)
 
 
@@ -426,8 +430,8 @@ def _parsed(block: Block, header: Header, wanted: list[int], skipped: int) -> tu
             begin = skipped + reader.line_num
     except csv.Error as reason:
         is_open = "end of data" in str(reason) or "field limit" in str(reason)
-        what = "the quoted field that begins here is not closed" if is_open else str(reason)
-        error = LineProblems.listed([Problem(begin, what)], final=True)
+        message = "the quoted field that begins here is not closed" if is_open else str(reason)
+        error = LineProblems.listed([Problem(begin, message)], final=True)
     fields_of = (object_ids([record[k] for record in records], "id")[0] for k in wanted)
     rows = DataLines(tuple(fields_of), np.array(line, np.int64), lines)
     return rows, LineProblems.joined([LineProblems.listed(wrong), error])

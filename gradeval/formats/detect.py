@@ -237,31 +237,31 @@ def role_of(source: Source, options: Options) -> str | None:
 # --- files that are something else than they were given as
 
 
-def explained(found: LineProblems, block: Block, rows: int, number: str, kind: str = "") -> LineProblems:
+def explained(problems: LineProblems, block: Block, rows: int, number: str, kind: str = "") -> LineProblems:
     """The problems of a block of lines: as one where no line is right, with what the file looks like. rows: how
     many lines are data. kind: the format that the file was read as, '' for one that its header shows.
     """
-    if not found.total or found.final or not block.first:
-        return found
-    first = found.first[0]
+    if not problems.total or problems.final or not block.first:
+        return problems
+    first = problems.first[0]
     text = block.bytes[: min(block.size, _HEAD)].tobytes()
     lines = [line.strip(b" \t\r") for line in (text[: text.rfind(b"\n") + 1] or text).split(b"\n")]
-    data = [place for place, line in enumerate(lines) if line and line[0] != HASH]
+    data = [index for index, line in enumerate(lines) if line and line[0] != HASH]
     # with as many problems a line as in the first lines, all lines have some
-    is_all = found.total * len({problem.line for problem in found.first}) >= rows * len(found.first)
-    kinds = {re.sub("'[^']*'", "", problem.what) for problem in found.first}  # as in their number of fields
-    is_most = found.total > max(SHOWN, rows // 2) and len(kinds) > 1 and first.line in data[:1]
-    hint = first.hint or (_look([lines[place] for place in data], number, kind) if kind else "")
+    is_all = problems.total * len({problem.line for problem in problems.first}) >= rows * len(problems.first)
+    kinds = {re.sub("'[^']*'", "", problem.what) for problem in problems.first}  # as in their number of fields
+    is_most = problems.total > max(SHOWN, rows // 2) and len(kinds) > 1 and first.line in data[:1]
+    hint = first.hint or (_look([lines[index] for index in data], number, kind) if kind else "")
     if not (is_all or is_most) or (not hint and rows < _MISREAD):
-        return found
+        return problems
     lines_read = f"{rows:,} lines{'' if block.last else ' read'}"
     scope = f"none of the {lines_read} is right" if is_all else f"most of the {lines_read} are wrong"
-    what = f"{first.what}, and {scope}"
+    message = f"{first.what}, and {scope}"
     layout = f"A line is {_LAYOUTS[number]}. " if kind == "trec" else "Is this the right file? "
     columns = f"query_id,doc_id,{'relevance' if number == 'grade' else 'score'}"
     other = f"For another format give {_OPTIONS[number]}; a table needs a header line, such as {columns}"
     hint = hint or layout + other
-    return LineProblems((first.replace(what=what if rows > 1 else first.what, hint=hint),), 1, final=True)
+    return LineProblems((first.replace(what=message if rows > 1 else first.what, hint=hint),), 1, final=True)
 
 
 def _look(lines: list[bytes], number: str, kind: str) -> str:
@@ -281,9 +281,9 @@ def _look(lines: list[bytes], number: str, kind: str) -> str:
     if below not in ("", "trec", kind) and (below != "scores" or is_one_column):
         return f"Below it, this looks like format {below}; remove the first line with tail -n +2"
     fields = [line.split() for line in lines]
-    for role, of_run, counts, place in (("qrels", False, {4}, 3), ("a run", True, {5, 6}, 4)):
+    for role, of_run, counts, column in (("qrels", False, {4}, 3), ("a run", True, {5, 6}, 4)):
         is_other = of_run != is_run or kind != "trec"
-        if is_other and all(len(row) in counts and NUMBER.fullmatch(row[place]) for row in fields):
+        if is_other and all(len(row) in counts and NUMBER.fullmatch(row[column]) for row in fields):
             order = "the qrels come first, then the runs"
             further = f"{_OPTIONS[number]} trec reads it" if of_run == is_run else order
             return f"This looks like {role}; {further}"

@@ -47,11 +47,13 @@ class LineProblems(Record):
         return iter(self.first) if self.every is None else self.every()
 
     @classmethod
-    def of(cls, lines: Ints, what: Callable[[int], str], hint: str | Callable[[int], str] = "") -> LineProblems:
-        """A problem with each of the lines. what(i), hint(i): of the i-th, called only for those shown."""
+    def of(
+        cls, lines: Ints, message: Callable[[int], str], hint: str | Callable[[int], str] = ""
+    ) -> LineProblems:
+        """A problem with each of the lines. message(i), hint(i): of the i-th, called only for those shown."""
 
         def problem(i: int) -> Problem:
-            return Problem(int(lines[i]), what(i), hint if isinstance(hint, str) else hint(i))
+            return Problem(int(lines[i]), message(i), hint if isinstance(hint, str) else hint(i))
 
         first = tuple(map(problem, np.argsort(lines, kind="stable")[:SHOWN].tolist()))
         every = partial(map, problem, range(len(lines))) if len(lines) > SHOWN else None
@@ -106,14 +108,16 @@ class Problems:
         self.lines = 0
         self.end: int | None = None
 
-    def add(self, found: LineProblems, first_line: int = 0) -> None:
+    def add(self, problems: LineProblems, first_line: int = 0) -> None:
         """first_line: the number of lines before the block of these problems."""
-        if found.total:  # those that are not shown are not kept, nor what they would be made from
-            self.found = LineProblems.joined([self.found, found.moved(first_line)]).replace(every=None)
+        if problems.total:  # those that are not shown are not kept, nor what they would be made from
+            self.found = LineProblems.joined([self.found, problems.moved(first_line)]).replace(every=None)
 
-    def until_enough(self, parts: Iterable[Any], others: Callable[[], int] = int) -> Iterator[tuple[int, Any]]:
+    def until_enough(
+        self, parts: Iterable[Any], count_elsewhere: Callable[[], int] = int
+    ) -> Iterator[tuple[int, Any]]:
         """Each part of the file, with the number of lines before it, until there are enough problems or a final
-        one. parts: with lines, last and problems, as Columns have them. others: counts problems elsewhere.
+        one. parts: with lines, last and problems, as Columns have them. count_elsewhere: of other problems.
         """
         for part in parts:
             before = self.lines
@@ -122,7 +126,7 @@ class Problems:
             yield before, part
             if part.problems.final:
                 self.end = before + (part.problems.first[-1].line or 0) + 1
-            elif self.found.total + others() >= self.enough and not part.last:
+            elif self.found.total + count_elsewhere() >= self.enough and not part.last:
                 self.end = self.lines
             if self.end is not None:
                 break
@@ -146,8 +150,8 @@ def first_in(line: int) -> str:
 def no_data(path: str, lines: int, left_out: bool = False) -> InputError:
     """The error of a file without a line of data. left_out: whether it has some, which were left out."""
     if left_out:
-        what = "no document is left: the id of each is that of its query"
-        return InputError(path, what, hint="--ignore-identical-ids leaves these out")
+        message = "no document is left: the id of each is that of its query"
+        return InputError(path, message, hint="--ignore-identical-ids leaves these out")
     return InputError(path, "the file is empty" if not lines else "no data: all lines are blank or comments")
 
 

@@ -60,7 +60,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):  # one of the values would be ignored
         keys = [key for key, _ in pairs]
-        again = next(key for place, key in enumerate(keys) if key in keys[:place])
+        again = next(key for index, key in enumerate(keys) if key in keys[:index])
         raise _Refused(f"the key {named(again)} is in the object twice")
     return members
 
@@ -75,8 +75,8 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique)
 def _why(error: Exception) -> str:
     """What is wrong with a text that was read as JSON."""
     if isinstance(error, json.JSONDecodeError):
-        what = error.msg.removesuffix(" at").removesuffix(" starting")
-        return f"not valid JSON ({what} in column {error.colno})"
+        message = error.msg.removesuffix(" at").removesuffix(" starting")
+        return f"not valid JSON ({message} in column {error.colno})"
     if isinstance(error, UnicodeDecodeError):
         return f"not valid JSON: {error.object[error.start : error.end]!r} is not UTF-8"
     if isinstance(error, RecursionError):
@@ -125,8 +125,8 @@ def _are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
     if (text[start + length - 1] == _DOT).any() or (points < start[field] + length[field])[field >= 0].any():
         return False
     first = text[start]
-    others = np.flatnonzero(first - _ZERO - 1 > 8)  # as bytes, which wrap around: all but 1, 2, … 9
-    at = start[others] + (first[others] == _MINUS)
+    doubtful = np.flatnonzero(first - _ZERO - 1 > 8)  # as bytes, which wrap around: all but 1, 2, … 9
+    at = start[doubtful] + (first[doubtful] == _MINUS)
     digit = text[at] - _ZERO
     return bool(((digit <= 9) & ((digit > 0) | (text[at + 1] - _ZERO > 9))).all())
 
@@ -140,9 +140,9 @@ def table(source: Source, number: str, options: Options) -> Table:
     beginning = next(source.chunks(_EXAMINED)).tobytes()
     brace = _BEGINNING.match(beginning)
     if brace is None:
-        what = "the file is empty" if not beginning.strip() else "this is not a JSON object"
+        message = "the file is empty" if not beginning.strip() else "this is not a JSON object"
         hint = "Needed is {query: {document: number}}; write a list of objects one a line: jq -c '.[]'"
-        raise InputError(source.name, what, line=1, hint=hint)
+        raise InputError(source.name, message, line=1, hint=hint)
     reject_saved(beginning, source.name, number)
     if _MTEB_KEY.encode() in beginning or _NESTED.match(beginning):
         [text] = _whole(source)
@@ -194,18 +194,18 @@ def _parts(source: Source, offset: int) -> Iterator[_Part]:
         offset = max(0, offset - len(chunk))
         quotes = _string_quotes(text)
         at, depth = _braces(text, quotes)
-        ends = at[(depth == 1) & (_STEP[text[at]] < 0)]
+        query_ends = at[(depth == 1) & (_STEP[text[at]] < 0)]
         is_closed = bool((depth == 0).any())
-        if not is_closed and not len(ends):
+        if not is_closed and not len(query_ends):
             continue
-        end = int(at[depth == 0][0]) if is_closed else int(ends[-1]) + 1
-        members, rest = text[:end], text[end:].copy()
+        end = int(at[depth == 0][0]) if is_closed else int(query_ends[-1]) + 1
+        members, remaining = text[:end], text[end:].copy()
         problems = _repeated(members, quotes, at[(depth == 2) & (text[at] == _OPEN) & (at < end)], seen)
-        if is_closed and any(behind.tobytes().strip(_SPACE) for behind in chain([rest[1:]], chunks)):
-            what = "there is more after the end of the JSON object"
+        if is_closed and any(behind.tobytes().strip(_SPACE) for behind in chain([remaining[1:]], chunks)):
+            message = "there is more after the end of the JSON object"
             hint = "For an object a line, give --run-format jsonl or --qrels-format jsonl"
             line = skipped + int(np.count_nonzero(members == LF))
-            problems = LineProblems.listed([Problem(line, what, hint)], final=True)
+            problems = LineProblems.listed([Problem(line, message, hint)], final=True)
         elif is_closed and first and not members.tobytes().strip(_SPACE):
             raise InputError(source.name, "no data: the object is empty")
         padded = np.concatenate([members, np.zeros(PAD, np.uint8)])
@@ -213,7 +213,7 @@ def _parts(source: Source, offset: int) -> Iterator[_Part]:
         yield _Part(padded, end, quotes, skipped, first, is_closed, problems)
         if is_closed:
             return
-        text, first, skipped = rest, False, 0
+        text, first, skipped = remaining, False, 0
     line = skipped + int(np.count_nonzero(text == LF))
     problems = LineProblems.listed([Problem(line, _NOT_CLOSED, "Fetch the file again")], final=True)
     padded = np.concatenate([text, np.zeros(PAD, np.uint8)])
@@ -298,8 +298,8 @@ def _plain_columns(part: _Part, lines: int) -> Columns | None:
     closes = text[tail] == _CLOSE
     if (closes != np.append(is_query, True)[documents + 1]).any():
         return None
-    ends = np.flatnonzero(closes)
-    tail[ends] = _skip(text, tail[ends] - 1, -1)
+    last_of_query = np.flatnonzero(closes)
+    tail[last_of_query] = _skip(text, tail[last_of_query] - 1, -1)
     start = value[documents]
     length = tail + 1 - start
     if (length <= 0).any():
@@ -316,8 +316,8 @@ def _plain_columns(part: _Part, lines: int) -> Columns | None:
 
 
 def _line_of(part: _Part, places: Ints, lines: int) -> Ints:
-    ends = np.flatnonzero(part.text[: part.size] == LF) if lines > part.skipped else places[:0]
-    return np.searchsorted(ends, places) + part.skipped
+    line_ends = np.flatnonzero(part.text[: part.size] == LF) if lines > part.skipped else places[:0]
+    return np.searchsorted(line_ends, places) + part.skipped
 
 
 def _skip(text: Bytes, at: Ints, step: int) -> Ints:
@@ -370,28 +370,30 @@ def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
         members = [*_members_of(opened + text + "}")][not part.first :]
     except json.JSONDecodeError as error:
         end = error.pos - len(opened)
-        what = f"not valid JSON ({error.msg.removesuffix(' at')} at {named(text[end : end + 20])})"
-        problem = Problem(text.count("\n", 0, max(end, 0)) + part.skipped, what)
+        message = f"not valid JSON ({error.msg.removesuffix(' at')} at {named(text[end : end + 20])})"
+        problem = Problem(text.count("\n", 0, max(end, 0)) + part.skipped, message)
         return Columns.failed(lines, part, problem.replace(what=_NOT_CLOSED) if end >= len(text) else problem)
     except RecursionError as error:
         return Columns.failed(lines, part, Problem(part.skipped, _why(error)))
-    others = [(query, documents) for query, documents in members if not isinstance(documents, _Object)]
-    whats = [f"$[{named(query)}]: {described(value)} is not an object of documents" for query, value in others]
-    wrong = LineProblems.listed([Problem(None, what) for what in whats])
+    not_objects = [(query, documents) for query, documents in members if not isinstance(documents, _Object)]
+    whats = [
+        f"$[{named(query)}]: {described(value)} is not an object of documents" for query, value in not_objects
+    ]
+    wrong = LineProblems.listed([Problem(None, message) for message in whats])
     members = [(query, documents) for query, documents in members if isinstance(documents, _Object)]
     queries = [query for query, documents in members if documents]
-    if part.first and part.last and members and not (queries or others):
+    if part.first and part.last and members and not (queries or not_objects):
         has = f"{many(len(members), 'query has', 'queries have')} no documents"
-        what = f"no data: {has}: {first_names(named(query) for query, _ in members)}"
-        return Columns.failed(lines, part, Problem(part.skipped, what))
+        message = f"no data: {has}: {first_names(named(query) for query, _ in members)}"
+        return Columns.failed(lines, part, Problem(part.skipped, message))
     bounds: Ints = np.cumsum([0, *(len(documents) for _, documents in members if documents)])
     rows = [*chain.from_iterable(documents for _, documents in members)]
     numbers = memory.object_numbers([value for _, value in rows], number)
 
-    def place(query: int, row: int) -> str:
+    def path_of(query: int, row: int) -> str:
         return f"$[{named(queries[query])}][{named(rows[row][0])}]"
 
-    columns = memory.nested_columns(queries, bounds, [document for document, _ in rows], numbers, place)
+    columns = memory.nested_columns(queries, bounds, [document for document, _ in rows], numbers, path_of)
     problems = columns.problems.changed(lambda problem: problem.replace(line=None))
     columns = columns.without_rows(problems := LineProblems.joined([problems, wrong]))
     # the lines of the documents, whose keys are at depth 2
@@ -408,16 +410,16 @@ def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
 
 def jsonl_table(source: Source, number: str, options: Options) -> Table:
     """Raises InputError where the first object does not have the names."""
-    place = 0
-    for place, line in read_lines(source):
+    line_number = 0
+    for line_number, line in read_lines(source):
         if line.strip(_SPACE):
             reject_saved(next(source.chunks(_EXAMINED)).tobytes(), source.name, number)
             first = _object(line)
             if isinstance(first, str):
-                raise InputError(source.name, first, line=place + 1)
+                raise InputError(source.name, first, line=line_number + 1)
             chosen = choose([*first], number, dict(options.columns), source.name)
             return chosen_table(source, [*first], chosen, _jsonl_columns)
-    raise no_data(source.name, place)
+    raise no_data(source.name, line_number)
 
 
 _Read = dict[str, Any] | str
@@ -461,36 +463,36 @@ def _plain_fields(block: Block) -> dict[str, Ids] | None:
     Between its strings a line has fixed text, such as '": "', and numbers or other bare values.
     """
     text = block.bytes[: block.size]
-    ends = np.flatnonzero(text == LF)
+    line_ends = np.flatnonzero(text == LF)
     quotes = np.flatnonzero(text == _QUOTE)
-    count, rest = divmod(len(quotes), max(len(ends), 1))
-    if rest or count < 2 or count % 2 or (text == _BACKSLASH).any():
+    count, remainder = divmod(len(quotes), max(len(line_ends), 1))
+    if remainder or count < 2 or count % 2 or (text == _BACKSLASH).any():
         return None
-    if np.count_nonzero(text < ord(" ")) > len(ends) and _has_control_character(text, quotes):
+    if np.count_nonzero(text < ord(" ")) > len(line_ends) and _has_control_character(text, quotes):
         return None
-    starts = np.append(0, ends[:-1] + 1)
-    edges = np.column_stack([starts, quotes.reshape(-1, count) + 1, ends])
-    if (edges[:, 1] <= starts).any() or (edges[:, -2] > ends).any():
+    starts = np.append(0, line_ends[:-1] + 1)
+    edges = np.column_stack([starts, quotes.reshape(-1, count) + 1, line_ends])
+    if (edges[:, 1] <= starts).any() or (edges[:, -2] > line_ends).any():
         return None
     edges[:, 2:-1:2] -= 1  # before the quote that closes a string
     first = [text[a:b].tobytes() for a, b in pairwise(edges[0].tolist())]  # between, string, between, …
     values: dict[str, Ids] = {}
     keys: set[str] = set()
     key = ""
-    for place, part in enumerate(first):
-        start, end = edges[:, place], edges[:, place + 1]
+    for index, part in enumerate(first):
+        start, end = edges[:, index], edges[:, index + 1]
         before, after, is_value = part, b"", False
-        if place % 2 and first[place + 1][1:].lstrip(b" \t")[:1] != b":":
+        if index % 2 and first[index + 1][1:].lstrip(b" \t")[:1] != b":":
             before, is_value = b"", True
-        elif place % 2:
+        elif index % 2:
             key = part.decode()
             if key in keys:  # of one object, or of a nested one too
                 return None
             keys.add(key)
-        elif place and (bare := _BARE.fullmatch(part)):
+        elif index and (bare := _BARE.fullmatch(part)):
             before, after, is_value = bare[1], bare[3], True
         length = end - start - len(before) - len(after)
-        if (length <= 0).any() if is_value and place % 2 == 0 else not is_value and length.any():
+        if (length <= 0).any() if is_value and index % 2 == 0 else not is_value and length.any():
             return None
         fixed = [(start + at, byte) for at, byte in enumerate(before)]
         fixed += [(end - len(after) + at, byte) for at, byte in enumerate(after)]
@@ -504,14 +506,14 @@ def _plain_fields(block: Block) -> dict[str, Ids] | None:
 def _exact_jsonl_columns(block: Block, text: bytes, lines: int, chosen: Chosen) -> Columns:
     """The columns of any block, read line by line."""
     written = text.split(b"\n")
-    line = [place for place, row in enumerate(written) if row and row.strip(_SPACE)]
+    line = [number for number, row in enumerate(written) if row and row.strip(_SPACE)]
     try:
-        values = _DECODER.decode(f"[{b','.join(written[place] for place in line).decode()}]")
+        values = _DECODER.decode(f"[{b','.join(written[number] for number in line).decode()}]")
         if len(values) != len(line):
             raise ValueError  # a line with two, or none
         objects = [*map(_as_object, values)]
     except (ValueError, RecursionError):
-        objects = [_object(written[place]) for place in line]
+        objects = [_object(written[number]) for number in line]
 
     def at(problem: Problem) -> Problem:
         return problem.replace(line=line[problem.line or 0])

@@ -136,15 +136,15 @@ def read_letor(
         first, query = ids.distinct()
         queries = ids.take(first).compact()
     elif groups is None and len(without) < len(ids):
-        what = "no qid: here, though other lines have one"
-        raise InputError(source.name, what, line=int(line[without[0]]) + 1)
+        message = "no qid: here, though other lines have one"
+        raise InputError(source.name, message, line=int(line[without[0]]) + 1)
     else:  # queries 1, 2, … of these sizes
         sizes = group_sizes(source, groups)
         sizes.hash_while_reading()
         size, _ = read_numbers(sizes, _SIZE)
         if size.sum() != len(label):
-            what = f"the {_SIZE}s add up to {size.sum():.0f} lines, but {source.name} has {len(label)}"
-            raise InputError(sizes.path, what)
+            message = f"the {_SIZE}s add up to {size.sum():.0f} lines, but {source.name} has {len(label)}"
+            raise InputError(sizes.path, message)
         counts = size[size > 0].astype(np.int64)
         queries = integer_ids(np.arange(1, len(counts) + 1))
         query = np.repeat(np.arange(len(counts)), counts)
@@ -237,11 +237,11 @@ def _named_by_rank(documents: Ids, query: Ints) -> Ids:
     if not len(without):
         return documents
     counts = np.bincount(query)
-    place = np.empty(len(query), np.int64)
-    place[stable_order(query)] = ranges(np.ones(len(counts), np.int64), counts)
+    rank = np.empty(len(query), np.int64)
+    rank[stable_order(query)] = ranges(np.ones(len(counts), np.int64), counts)
     row = np.arange(len(query))
     row[without] = len(query) + np.arange(len(without))
-    return Ids.joined([documents, integer_ids(place[without])]).take(row)
+    return Ids.joined([documents, integer_ids(rank[without])]).take(row)
 
 
 def group_sizes(source: Source, groups: str | None) -> Source:
@@ -249,8 +249,8 @@ def group_sizes(source: Source, groups: str | None) -> Source:
     beside = (source.path + suffix for suffix in GROUP_SUFFIXES)
     path = groups or next(filter(os.path.exists, beside), None)
     if path is None:
-        place = "with" if source.path == "-" else f"in {source.path}.query or with"
-        hint = f"Give their sizes, one per line, {place} --groups FILE"
+        location = "with" if source.path == "-" else f"in {source.path}.query or with"
+        hint = f"Give their sizes, one per line, {location} --groups FILE"
         raise InputError(source.name, "no line has a qid:, so the queries are unknown", hint=hint)
     return Source(path)
 
@@ -266,8 +266,8 @@ def read_numbers(source: Source, name: str, problems: Problems | None = None) ->
         odd = np.flatnonzero((columns.value < 0) | (columns.value != np.floor(columns.value)))
         if kind or not len(odd):
             return columns
-        what = f"the {name} {{:g}} is not a non-negative integer"
-        of_sizes = LineProblems.of(columns.line[odd], lambda i: what.format(columns.value[odd[i]]))
+        message = f"the {name} {{:g}} is not a non-negative integer"
+        of_sizes = LineProblems.of(columns.line[odd], lambda i: message.format(columns.value[odd[i]]))
         return columns.replace(problems=LineProblems.joined([columns.problems, of_sizes]))
 
     problems = problems or Problems(source.name)
@@ -283,8 +283,8 @@ def read_scores(source: Source, letor: Letor, problems: Problems | None = None) 
     """Scores, one for each data line of the LETOR file. Raises InputError(s)."""
     scores, line = read_numbers(source, "score", problems)
     if len(scores) != len(letor.label):
-        what = f"there are {len(scores)} scores, but {letor.path} has {len(letor.label)} lines of data"
-        raise InputError(source.name, what)
+        message = f"there are {len(scores)} scores, but {letor.path} has {len(letor.label)} lines of data"
+        raise InputError(source.name, message)
     return letor.columns(scores).replace(line=line)
 
 
@@ -295,8 +295,8 @@ def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None)
         columns = without_header(block, ("query", "index", "score")).light()
         index = columns.documents
         bad = [row for row, text in enumerate(index.tolist()) if not text.isdigit() or len(text) > 9]
-        what = "the index {} is not a non-negative integer"
-        of_index = LineProblems.of(columns.line[bad], lambda i: what.format(shown(index[bad[i]])))
+        message = "the index {} is not a non-negative integer"
+        of_index = LineProblems.of(columns.line[bad], lambda i: message.format(shown(index[bad[i]])))
         return columns.replace(problems=LineProblems.joined([columns.problems, of_index]))
 
     problems = problems or Problems(source.name)
@@ -311,14 +311,14 @@ def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None)
     index = np.array([int(text) for text in columns.documents.tolist()], np.int64)
     unknown = np.flatnonzero((query < 0) | (index >= sizes[query]))
 
-    def what(i: int) -> str:
+    def reason(i: int) -> str:
         row = int(unknown[i])
         name = shown(columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1])
         if query[row] < 0:
             return f"query {name} is not in {letor.path}"
         return f"index {index[row]} where query {name} has {sizes[query[row]]} lines in {letor.path}, from 0"
 
-    problems.add(LineProblems.of(columns.line[unknown], what))
+    problems.add(LineProblems.of(columns.line[unknown], reason))
     problems.check()
     row = row_at[(np.cumsum(sizes) - sizes)[query] + index]
     line = np.full(len(letor.line), -1)

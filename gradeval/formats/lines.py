@@ -95,8 +95,8 @@ def read_weights(source: Source) -> dict[str, float]:
         if query in weights:
             problems.append(Problem(number, f"query {named(query)} has a weight already"))
         elif not 0 <= value <= LARGEST_GRADE:
-            what = "is too large: the largest is 1e150" if value > 0 else "is not a number from 0"
-            problems.append(Problem(number, f"the weight {named(weight)} {what}"))
+            reason = "is too large: the largest is 1e150" if value > 0 else "is not a number from 0"
+            problems.append(Problem(number, f"the weight {named(weight)} {reason}"))
         elif not is_grade(value):
             problems.append(Problem(number, f"the weight {named(weight)} {TINY}"))
         weights.setdefault(query, value)
@@ -134,8 +134,11 @@ def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], 
     if not rows:
         raise no_data(source.name, number + 1)
     pairs = [(number, fields[0], fields[1]) for number, fields in rows if len(fields) == 2 and all(fields)]
-    right, what = {number for number, _, _ in pairs}, f"a line has a query and its {kind}, with a tab between"
-    return pairs, [Problem(number, what) for number, _ in rows if number not in right]
+    right, message = (
+        {number for number, _, _ in pairs},
+        f"a line has a query and its {kind}, with a tab between",
+    )
+    return pairs, [Problem(number, message) for number, _ in rows if number not in right]
 
 
 def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
@@ -183,8 +186,8 @@ def _json_row(line: bytes) -> tuple[str, str] | str:
     texts = [content[name] for name in _TEXTS if isinstance(content.get(name), str)]
     if ids and texts:
         return str(ids[0]), next(filter(None, texts), "")
-    what, names = ("id", _IDS) if not ids else ("text", _TEXTS)
-    return f"the object has no {what}; its name is one of {', '.join(names)}"
+    member, names = ("id", _IDS) if not ids else ("text", _TEXTS)
+    return f"the object has no {member}; its name is one of {', '.join(names)}"
 
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
@@ -195,8 +198,8 @@ def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
             query, measure, mean, deviation = fields
             values = parse_number(mean), parse_number(deviation)
         except ValueError:
-            what = f"{named(' '.join(fields))} is not a query, a measure, its mean and its deviation"
-            raise InputError(path, what, line=number + 1) from None
+            message = f"{named(' '.join(fields))} is not a query, a measure, its mean and its deviation"
+            raise InputError(path, message, line=number + 1) from None
         if (query, measure) in scores:
             raise InputError(path, f"duplicate {measure} of query '{query}'", line=number + 1)
         scores[query, measure] = values
@@ -234,17 +237,17 @@ class TomlFile(Record):
         with_text = (number for number in range(start, len(lines)) if text in lines[number])
         return next((number + 1 for number in chain(of_key, with_text)), None)
 
-    def error(self, what: str, text: str = "", table: str = "", hint: str = "") -> InputError:
+    def error(self, message: str, text: str = "", table: str = "", hint: str = "") -> InputError:
         """The error of the line with this text, as line_of() finds it."""
-        what = re.sub(r", not (?:True|False)$", lambda end: end[0].lower(), what)  # as TOML spells them
-        return InputError(self.path, what, line=self.line_of(text, table) if text else None, hint=hint)
+        message = re.sub(r", not (?:True|False)$", lambda end: end[0].lower(), message)  # as TOML spells them
+        return InputError(self.path, message, line=self.line_of(text, table) if text else None, hint=hint)
 
-    def check_keys(self, content: Mapping[str, Any], known: Iterable[str], table: str = "") -> None:
+    def check_keys(self, content: Mapping[str, Any], valid_keys: Iterable[str], table: str = "") -> None:
         """Raise InputError for the first key of the table that is not known."""
         for key in map(str, content):
-            if key not in known:
-                near = get_close_matches(key, known, n=1, cutoff=0.8)
-                hint = f"Did you mean '{near[0]}'?" if near else f"The keys are {', '.join(known)}"
+            if key not in valid_keys:
+                near = get_close_matches(key, valid_keys, n=1, cutoff=0.8)
+                hint = f"Did you mean '{near[0]}'?" if near else f"The keys are {', '.join(valid_keys)}"
                 where = f" in [{table}]" if table else ""
                 raise self.error(f"unknown key {named(key)}{where}", key, table, hint)
 
@@ -271,8 +274,8 @@ def read_toml(source: Source) -> TomlFile:
         raise InputError(source.name, "this is not TOML, which is UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         where = _PLACE.match(str(error))
-        what = str(error) if where is None else where[1]
+        message = str(error) if where is None else where[1]
         line = int(where[2]) if where is not None and where[2] else None
-        raise InputError(source.name, f"this is not TOML ({what})", line=line) from None
+        raise InputError(source.name, f"this is not TOML ({message})", line=line) from None
     except (ValueError, RecursionError) as error:  # an integer without end, [[[[…
         raise InputError(source.name, f"this TOML cannot be read ({type(error).__name__})") from None

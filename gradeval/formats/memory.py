@@ -38,14 +38,14 @@ _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _SEPARATOR = "\0"  # no id has one, as in files
 
 
-class Values(Protocol):
-    """A column; its values come with what is wrong with rows, whose value may be any. what: of messages."""
+class ColumnValues(Protocol):
+    """A column; its values come with what is wrong with rows, whose value may be any. label: of messages."""
 
     def __len__(self) -> int: ...
 
-    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]: ...
+    def ids(self, rows: slice, label: str) -> tuple[Ids, LineProblems]: ...
 
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]: ...
+    def numbers(self, rows: slice, label: str) -> tuple[Floats, LineProblems]: ...
 
 
 class Objects:
@@ -57,11 +57,11 @@ class Objects:
     def __len__(self) -> int:
         return len(self.values)
 
-    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
-        return object_ids(self.values[rows], what)
+    def ids(self, rows: slice, label: str) -> tuple[Ids, LineProblems]:
+        return object_ids(self.values[rows], label)
 
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
-        return object_numbers(self.values[rows], what)
+    def numbers(self, rows: slice, label: str) -> tuple[Floats, LineProblems]:
+        return object_numbers(self.values[rows], label)
 
 
 class Numeric:
@@ -74,34 +74,34 @@ class Numeric:
     def __len__(self) -> int:
         return len(self.values)
 
-    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
+    def ids(self, rows: slice, label: str) -> tuple[Ids, LineProblems]:
         values = self.values[rows]
-        missing = missing_rows(self.is_missing[rows], what)
+        missing = missing_rows(self.is_missing[rows], label)
         if values.dtype.kind in "iu":
             return integer_ids(values), missing
-        ids, wrong = object_ids(values.tolist(), what)
+        ids, wrong = object_ids(values.tolist(), label)
         return ids, missing if missing.total else wrong
 
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
+    def numbers(self, rows: slice, label: str) -> tuple[Floats, LineProblems]:
         with np.errstate(over="ignore"):
             values = self.values[rows].astype(np.float64)
-        return values, _not_finite(values, what, self.is_missing[rows])
+        return values, _not_finite(values, label, self.is_missing[rows])
 
 
 class Distinct:
     """The distinct values of a column, each read once; behind them NaN, and always an id, for none."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: ColumnValues) -> None:
         self.count = len(values)
 
         @cache
-        def ids(what: str) -> tuple[Ids, LineProblems]:
-            ids, wrong = values.ids(slice(None), what)
+        def ids(label: str) -> tuple[Ids, LineProblems]:
+            ids, wrong = values.ids(slice(None), label)
             return ids if len(ids) else Ids.of([b""]), wrong
 
         @cache
-        def numbers(what: str) -> tuple[Floats, LineProblems]:
-            numbers, wrong = values.numbers(slice(None), what)
+        def numbers(label: str) -> tuple[Floats, LineProblems]:
+            numbers, wrong = values.numbers(slice(None), label)
             return np.append(numbers, np.nan), wrong
 
         self.ids, self.numbers = ids, numbers
@@ -116,42 +116,44 @@ class Categories:
     def __len__(self) -> int:
         return len(self.code)
 
-    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
+    def ids(self, rows: slice, label: str) -> tuple[Ids, LineProblems]:
         code = self.code[rows].astype(np.int64)
-        ids, wrong = self.distinct.ids(what)
-        return ids.take(np.maximum(code, 0)), _of_codes(code, wrong, what)
+        ids, wrong = self.distinct.ids(label)
+        return ids.take(np.maximum(code, 0)), _of_codes(code, wrong, label)
 
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
+    def numbers(self, rows: slice, label: str) -> tuple[Floats, LineProblems]:
         code = self.code[rows].astype(np.int64)
-        numbers, wrong = self.distinct.numbers(what)
-        return numbers[code], _of_codes(code, wrong, what)
+        numbers, wrong = self.distinct.numbers(label)
+        return numbers[code], _of_codes(code, wrong, label)
 
 
-def missing_rows(is_missing: Bools, what: str) -> LineProblems:
-    return LineProblems.of(np.flatnonzero(is_missing), lambda _: f"the {what} is missing")
+def missing_rows(is_missing: Bools, label: str) -> LineProblems:
+    return LineProblems.of(np.flatnonzero(is_missing), lambda _: f"the {label} is missing")
 
 
-def _of_codes(code: Ints, wrong: LineProblems, what: str) -> LineProblems:
+def _of_codes(code: Ints, wrong: LineProblems, label: str) -> LineProblems:
     """The problems of rows that have no value, or a wrong one. wrong: of the distinct values."""
     if not wrong.total:
-        return missing_rows(code < 0, what)
+        return missing_rows(code < 0, label)
     of_code = {problem.line or 0: problem.what for problem in wrong.all()}
     rows = np.flatnonzero((code < 0) | np.isin(code, [*of_code]))
-    return LineProblems.of(rows, lambda i: of_code.get(int(code[rows[i]]), f"the {what} is missing"))
+    return LineProblems.of(rows, lambda i: of_code.get(int(code[rows[i]]), f"the {label} is missing"))
 
 
-def _not_finite(values: Floats, what: str, is_missing: Bools | None = None) -> LineProblems:
+def _not_finite(values: Floats, label: str, is_missing: Bools | None = None) -> LineProblems:
     """The rows whose value is missing or no finite number."""
     rows = np.flatnonzero(~np.isfinite(values) if is_missing is None else ~np.isfinite(values) | is_missing)
 
     def why(i: int) -> str:
         is_there = is_missing is None or not is_missing[rows[i]]
-        return f"the {what} {values[rows[i]]} is not a finite number" if is_there else f"the {what} is missing"
+        return (
+            f"the {label} {values[rows[i]]} is not a finite number" if is_there else f"the {label} is missing"
+        )
 
     return LineProblems.of(rows, why)
 
 
-def object_ids(values: Sequence[Any], what: str) -> tuple[Ids, LineProblems]:
+def object_ids(values: Sequence[Any], label: str) -> tuple[Ids, LineProblems]:
     """Ids of objects: strings, bytes, and the str() of any other that is no container."""
     ids = None
     try:
@@ -165,7 +167,7 @@ def object_ids(values: Sequence[Any], what: str) -> tuple[Ids, LineProblems]:
                 ids = integer_ids(np.array(values, np.int64))
     if ids is not None:
         return ids, NOTHING
-    read, wrong = _each(values, _id, b"", what)
+    read, wrong = _each(values, _id, b"", label)
     return Ids.of(read), wrong
 
 
@@ -174,15 +176,15 @@ def _separated(text: bytes, count: int) -> Ids | None:
     if not count:
         return Ids.of([])
     block = np.frombuffer(text + bytes(PAD), np.uint8)
-    ends = np.append(np.flatnonzero(block[: len(text)] == 0), len(text))
-    if len(ends) != count:
+    id_ends = np.append(np.flatnonzero(block[: len(text)] == 0), len(text))
+    if len(id_ends) != count:
         return None
-    start = np.append(0, ends[:-1] + 1)
-    return Ids(block, start, ends - start)
+    start = np.append(0, id_ends[:-1] + 1)
+    return Ids(block, start, id_ends - start)
 
 
 def _each(
-    values: Sequence[Any], read: Callable[[Any], Any], otherwise: Any, what: str
+    values: Sequence[Any], read: Callable[[Any], Any], otherwise: Any, label: str
 ) -> tuple[list[Any], LineProblems]:
     """read(value) for each value, and why it raised an error."""
     results, problems = list[Any](), list[Problem]()
@@ -191,7 +193,7 @@ def _each(
             results.append(read(value))
         except Exception as error:  # objects can fail wherever looked at
             results.append(otherwise)
-            problems.append(Problem(row, f"the {what} {reason(error)}"))
+            problems.append(Problem(row, f"the {label} {reason(error)}"))
     return results, LineProblems.listed(problems)
 
 
@@ -248,13 +250,13 @@ def floats_of(numbers: Sequence[float]) -> Floats:
     return np.frombuffer(bytearray(block), np.float64)
 
 
-def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, LineProblems]:
+def object_numbers(values: Sequence[Any], label: str) -> tuple[Floats, LineProblems]:
     """Numbers of objects: what float() makes of them."""
     if types_of(values) <= _NUMBERS:
         with suppress(OverflowError):
             numbers = floats_of(values)
-            return numbers, _not_finite(numbers, what)
-    read, wrong = _each(values, _number_of, 0.0, what)
+            return numbers, _not_finite(numbers, label)
+    read, wrong = _each(values, _number_of, 0.0, label)
     return np.array(read, np.float64), wrong
 
 
@@ -333,11 +335,13 @@ class Nested(Data):
         if not are_mappings(self.documents):
             for query, documents in zip(self.queries, self.documents, strict=True):
                 if not hasattr(documents, "items"):  # a dict of numba has it
-                    what = f"{described(documents)} is not a dict {{document: {number}}}"
+                    message = f"{described(documents)} is not a dict {{document: {number}}}"
                     lists = "Lists {query: [document, …]} are read from JSON files only"
                     hint = lists if isinstance(documents, (list, tuple)) else ""
-                    raise InputError(path, f"query {_named(query)}: {what}", hint=hint)
-            self.documents = [of if isinstance(of, Mapping) else dict(of.items()) for of in self.documents]
+                    raise InputError(path, f"query {_named(query)}: {message}", hint=hint)
+            self.documents = [
+                members if isinstance(members, Mapping) else dict(members.items()) for members in self.documents
+            ]
         self.offsets: Ints = np.array([0, *map(len, self.documents)], np.int64).cumsum()
         self.rows = int(self.offsets[-1])
 
@@ -358,15 +362,15 @@ class Nested(Data):
         with readable(self.name, ROWS):
             names = list(chain.from_iterable(documents))
             if self.numbers is None:
-                values = list(chain.from_iterable(of.values() for of in documents))
+                values = list(chain.from_iterable(members.values() for members in documents))
                 numbers = object_numbers(values, self.number)
             else:
                 numbers = self.numbers.numbers(slice(int(offsets[0]), int(offsets[-1])), self.number)
 
-            def place(query: int, row: int) -> str:
+            def name_of(query: int, row: int) -> str:
                 return f"query {_named(queries[query])}, document {_named(names[row])}"
 
-            columns = nested_columns(queries, bounds, names, numbers, place)
+            columns = nested_columns(queries, bounds, names, numbers, name_of)
         return columns.replace(first=block.start == 0, last=block.stop == len(self.queries))
 
 
@@ -375,16 +379,16 @@ def nested_columns(
     bounds: Ints,
     documents: Sequence[Any],
     numbers: tuple[Floats, LineProblems],
-    place: Callable[[int, int], str],
+    name_of: Callable[[int, int], str],
 ) -> Columns:
-    """Rows by query, whose ids are objects. place: names a row of a query, by the positions of both."""
+    """Rows by query, whose ids are objects. name_of: names a row of a query, by the positions of both."""
     query, wrong_query = object_ids(queries, QUERY)
     document, wrong_document = object_ids(documents, DOCUMENT)
     number, wrong_number = numbers
 
     def at_row(problem: Problem) -> Problem:
         row = problem.line or 0
-        where = place(int(np.searchsorted(bounds, row, "right")) - 1, row)
+        where = name_of(int(np.searchsorted(bounds, row, "right")) - 1, row)
         return problem.replace(what=f"{where}: {problem.what}")
 
     columns = Columns(query, bounds, document, number, np.arange(len(number)), len(number))
@@ -417,10 +421,10 @@ class Three(Data):
     are read as, such as scores of ranks.
     """
 
-    ranks: Values | None = None
+    ranks: ColumnValues | None = None
     finished: Callable[[Columns], Columns] | None = None
 
-    def __init__(self, path: str, columns: Sequence[Values], labels: Sequence[str]) -> None:
+    def __init__(self, path: str, columns: Sequence[ColumnValues], labels: Sequence[str]) -> None:
         self.name, self.values, self.labels = path, columns, labels
         self.rows = len(columns[0])
 
@@ -439,7 +443,7 @@ def tuples(path: str, rows: list[Any], number: str, places: Sequence[int] = (0, 
         if not all(issubclass(kind, (tuple, list)) for kind in set(map(type, rows))):
             rows = [_tuple(row, path, line, count) for line, row in enumerate(rows, 1)]
         try:
-            columns = [Objects([row[place] for row in rows]) for place in places]
+            columns = [Objects([row[column] for row in rows]) for column in places]
         except IndexError:
             rows = [_tuple(row, path, line, count) for line, row in enumerate(rows, 1)]
             raise
@@ -457,7 +461,10 @@ def _tuple(row: Any, path: str, line: int, count: int) -> tuple[Any, ...]:
 
 
 def read_values(
-    values: Sequence[Values], labels: Sequence[str], rows: slice = slice(None), ranks: Values | None = None
+    values: Sequence[ColumnValues],
+    labels: Sequence[str],
+    rows: slice = slice(None),
+    ranks: ColumnValues | None = None,
 ) -> Columns:
     """Some rows of three columns, or four with the subtopics. labels: what messages call their values. ranks:
     a column of ranks, of which some may be no numbers.
@@ -496,7 +503,7 @@ def is_lazy(data: Any) -> bool:
     return hasattr(type(data), "collect") and hasattr(type(data), "collect_schema")
 
 
-def array_values(values: Any) -> Values:
+def array_values(values: Any) -> ColumnValues:
     if values.ndim != 1:
         raise ValueError("a column has one dimension")
     if values.dtype.kind in "biuf" and values.dtype.itemsize <= 8:

@@ -132,8 +132,8 @@ class Source:
             tests = [path for path in files if os.path.basename(path) == "test.tsv"] or files
             if len(tests) != 1:
                 several = f"several files of judgments: {first_names(files, 10)}"
-                what = several if files else "its folder qrels has no files"
-                raise InputError(self.path, what, hint="Give one of them" if files else "")
+                message = several if files else "its folder qrels has no files"
+                raise InputError(self.path, message, hint="Give one of them" if files else "")
             [self.path] = tests
         self.name = "<stdin>" if self.path == "-" else self.path
         self._is_watched = False
@@ -209,22 +209,22 @@ class Source:
             except (EOFError, *errors) as error:  # type: ignore[misc]
                 if isinstance(error, OSError) and error.errno:  # of the system; those of gzip and bz2 have none
                     raise
-                what = f"the archive is damaged or incomplete ({error})"
-                raise InputError(self.name, what, hint="Recompress it or fetch it again") from None
+                message = f"the archive is damaged or incomplete ({error})"
+                raise InputError(self.name, message, hint="Recompress it or fetch it again") from None
 
     @contextmanager
     def _system_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            what, hint = f"the file cannot be read ({error.strerror or error})", ""
+            message, hint = f"the file cannot be read ({error.strerror or error})", ""
             if isinstance(error, IsADirectoryError):
-                what = "this is a directory, not a file"
+                message = "this is a directory, not a file"
             elif isinstance(error, FileNotFoundError):
-                what, hint = "no such file", "Check the path"
+                message, hint = "no such file", "Check the path"
             elif isinstance(error, PermissionError):
-                what = "permission denied"
-            raise InputError(self.name or "''", what, hint=hint) from None
+                message = "permission denied"
+            raise InputError(self.name or "''", message, hint=hint) from None
 
     @contextmanager
     def _unchanged(self, file: Any) -> Iterator[None]:
@@ -407,13 +407,13 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
     """Blocks that end at a line end, however long a line is. One with a NUL or of more than LONGEST_LINE bytes
     is the last: it is an error whatever follows, so memory is bounded for any file.
     """
-    rest = np.empty(0, np.uint8)
+    begun_line = np.empty(0, np.uint8)
     first, last = True, False
     while not last:
-        room = max(size, min(2 * len(rest), LONGEST_LINE + 1))
+        room = max(size, min(2 * len(begun_line), LONGEST_LINE + 1))
         buffer = np.empty(room + PAD, np.uint8)
-        buffer[: len(rest)] = rest
-        filled = _fill(readinto, buffer[:room], len(rest))
+        buffer[: len(begun_line)] = begun_line
+        filled = _fill(readinto, buffer[:room], len(begun_line))
         last = filled < room
         too_long = False
         end = filled
@@ -425,7 +425,7 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
         if not end and not last:
             too_long = filled > LONGEST_LINE
             if not too_long and buffer[:filled].all():
-                rest = buffer[:filled]
+                begun_line = buffer[:filled]
                 continue
             filled = end = _BEGINNING if too_long else filled
             buffer, last = buffer[: filled + PAD].copy(), True
@@ -434,7 +434,7 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
             filled = end = filled + 1
         if first and buffer[:filled][:3].tobytes() == UTF8_MARK:
             buffer, end, filled = buffer[3:], end - 3, filled - 3
-        rest = buffer[end:filled].copy()
+        begun_line = buffer[end:filled].copy()
         if end:
             yield Block(buffer, end, first, last, too_long)
             first = False
@@ -449,8 +449,8 @@ def temporary_error(name: str, error: OSError) -> InputError:
     from tempfile import gettempdir
 
     try:
-        what = f"the temporary file in {gettempdir()}, for a pipe or an unsorted run, cannot be written"
+        message = f"the temporary file in {gettempdir()}, for a pipe or an unsorted run, cannot be written"
     except OSError as unusable:  # which names the directories that were tried
-        what, error = "a pipe or an unsorted run needs a temporary file", unusable
+        message, error = "a pipe or an unsorted run needs a temporary file", unusable
     hint = "Set TMPDIR to a directory that can be written and has room"
-    return InputError(name, f"{what} ({error.strerror or error})", hint=hint)
+    return InputError(name, f"{message} ({error.strerror or error})", hint=hint)

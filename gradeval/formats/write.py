@@ -43,7 +43,7 @@ _Write = Callable[[Iterator[Columns], Any, Content], None]
 _Check = Callable[[bytes], object]
 
 
-class Writer(NamedTuple):
+class FormatWriter(NamedTuple):
     """write: writes all batches. refused: what of a batch the format cannot hold. has_subtopics: of qrels."""
 
     write: _Write
@@ -223,8 +223,8 @@ def _refusing(
             for row, text in enumerate(ids.tolist()):
                 if not text or wrong(text) or (name == "query id" and wrong_query(text)):
                     why = f"no {names} there" if text else "it is empty"
-                    what = f"the {name} {shown(text)} cannot be written: {why}"
-                    problems.append(Problem(int(line[row]), what))
+                    message = f"the {name} {shown(text)} cannot be written: {why}"
+                    problems.append(Problem(int(line[row]), message))
         return LineProblems.listed(problems)
 
     return refused
@@ -234,8 +234,8 @@ def _refused_by_msmarco(batch: Columns, content: Content) -> LineProblems:
     if content.role == "run":
         return _NO_TABS(batch, content)
     real = np.flatnonzero(batch.value != np.rint(batch.value))
-    what = "the grade {!r} cannot be written: MS MARCO's are integers"
-    of_grades = LineProblems.of(batch.line[real], lambda i: what.format(float(batch.value[real[i]])))
+    message = "the grade {!r} cannot be written: MS MARCO's are integers"
+    of_grades = LineProblems.of(batch.line[real], lambda i: message.format(float(batch.value[real[i]])))
     return LineProblems.joined([_NO_SPACES(batch, content), of_grades])
 
 
@@ -264,14 +264,14 @@ _PARQUET = _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet")
 _IPC = _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema))
 
 WRITERS = {  # of the formats in WRITTEN_FORMATS
-    "trec": Writer(_lines(_trec), _NO_SPACES),
-    "letor": Writer(_lines(_letor), _OF_LETOR, has_subtopics=False),
-    "beir": Writer(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False),
-    "msmarco": Writer(_lines(_msmarco), _refused_by_msmarco),
-    "csv": Writer(_csv(","), _refusing()),
-    "tsv": Writer(_csv("\t"), _refusing()),
-    "json": Writer(_json, _UTF8, has_subtopics=False),
-    "jsonl": Writer(_lines(_jsonl), _UTF8),
-    "parquet": Writer(_PARQUET, _UTF8, is_compressible=False),
-    "arrow": Writer(_IPC, _UTF8, is_compressible=False),
+    "trec": FormatWriter(_lines(_trec), _NO_SPACES),
+    "letor": FormatWriter(_lines(_letor), _OF_LETOR, has_subtopics=False),
+    "beir": FormatWriter(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False),
+    "msmarco": FormatWriter(_lines(_msmarco), _refused_by_msmarco),
+    "csv": FormatWriter(_csv(","), _refusing()),
+    "tsv": FormatWriter(_csv("\t"), _refusing()),
+    "json": FormatWriter(_json, _UTF8, has_subtopics=False),
+    "jsonl": FormatWriter(_lines(_jsonl), _UTF8),
+    "parquet": FormatWriter(_PARQUET, _UTF8, is_compressible=False),
+    "arrow": FormatWriter(_IPC, _UTF8, is_compressible=False),
 }

@@ -38,7 +38,7 @@ from gradeval.statistics import tests
 from gradeval.statistics.intervals import t_interval, within
 from gradeval.statistics.multiple import CORRECTIONS
 from gradeval.tables.qrels import JudgmentRows, Qrels
-from gradeval.tables.ranking import Collapse, Lines
+from gradeval.tables.ranking import Collapse, RunLines
 from gradeval.tables.reduction import Total
 from gradeval.version import __version__
 
@@ -300,7 +300,7 @@ def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: SparkJob) -
     if options.ignore_identical_ids:
         columns = columns.without_identical_ids(options.delimiter)
     total = Total(qrels, ties, Collapse.of(options))
-    total.add(total.find(Lines.of(columns, qrels)), 0)
+    total.add(total.find(RunLines.of(columns, qrels)), 0)
     message = "duplicate document for its query"
     repeats = total.repeats.changed(lambda problem: Problem(problem.line, message, COLLAPSES))
     repeats.changed(rows.named).check(path)

@@ -58,8 +58,8 @@ class Documents(Record, eq=False):
         count = self.segments.count
         if grade.ndim != 2 or len(grade) != count:
             rows = "a row for the query" if count == 1 else f"a row for each of the {count:,} queries"
-            what = f"{rows} is needed, padded with NaN, not an array of shape {grade.shape}"
-            raise InputError("missed", what)
+            message = f"{rows} is needed, padded with NaN, not an array of shape {grade.shape}"
+            raise InputError("missed", message)
         is_document = ~np.isnan(grade)
         lengths, grade = np.count_nonzero(is_document, axis=1), grade[is_document]
         scale = _scale("missed", grade, lambda: np.arange(count).repeat(lengths))
@@ -150,15 +150,15 @@ def _segments(lengths: Ints) -> Segments:
 def of_rows(grade: NDArray[Any], score: NDArray[Any], mask: Any) -> Documents:
     """Padded batches: each row is a query. Raises InputError(s)."""
     if grade.ndim != 2 or score.shape != grade.shape:
-        what = f"grade and score need one shape of two dimensions, not {grade.shape} and {score.shape}"
-        raise InputError("score", what)
+        message = f"grade and score need one shape of two dimensions, not {grade.shape} and {score.shape}"
+        raise InputError("score", message)
     rows: Ints | slice = slice(None)
     lengths = np.full(len(grade), grade.shape[1])
     if mask is not None:
         is_document = array_of("mask", mask, 2)
         if is_document.dtype.kind not in "biu" or is_document.shape != grade.shape:
-            what = f"booleans of the shape {grade.shape} are needed"
-            raise InputError("mask", f"{what}, not {is_document.dtype} of {is_document.shape}")
+            message = f"booleans of the shape {grade.shape} are needed"
+            raise InputError("mask", f"{message}, not {is_document.dtype} of {is_document.shape}")
         rows, lengths = np.flatnonzero(is_document), np.count_nonzero(is_document, axis=1)
     elif grade.dtype.kind in "if" and (grade < 0).any():  # -1 is padding in many loaders, -100 in PyTorch's
         lowest = f"{grade.min():g}"
@@ -239,13 +239,13 @@ def run_of_arrays(query: Any, document: Any, score: Any) -> RunTable:
     queries, documents = array_of("query", query), array_of("document", document, 2)
     scores = _floats("score", array_of("score", score, 2))
     if documents.ndim != 2:
-        what = f"a row of documents for each query is needed, not an array of shape {documents.shape}"
-        raise InputError("document", what)
+        message = f"a row of documents for each query is needed, not an array of shape {documents.shape}"
+        raise InputError("document", message)
     if len(queries) != len(documents):
         raise InputError("query", f"{len(queries):,} query ids for {len(documents):,} rows of documents")
     if scores.shape != documents.shape:
-        what = f"an array of shape {documents.shape} is needed, as document has it, not {scores.shape}"
-        raise InputError("score", what)
+        message = f"an array of shape {documents.shape} is needed, as document has it, not {scores.shape}"
+        raise InputError("score", message)
     query_ids = _ids("query", queries, np.arange(len(queries)))
     _check_different(query_ids)
     row = np.arange(len(documents)).repeat(documents.shape[1])
@@ -280,10 +280,10 @@ def _check_different(ids: Ids) -> None:
     first_row = first[index]
     again = np.flatnonzero(first_row < np.arange(len(ids)))
 
-    def what(i: int) -> str:
+    def message(i: int) -> str:
         return f"duplicate query {named(ids[again[i]].decode('utf-8', 'backslashreplace'))}"
 
-    LineProblems.of(again, what, lambda i: f"The first is in row {first_row[again[i]] + 1}").check("query")
+    LineProblems.of(again, message, lambda i: f"The first is in row {first_row[again[i]] + 1}").check("query")
 
 
 def array_of(name: str, values: Any, dimensions: int = 1) -> NDArray[Any]:

@@ -156,8 +156,8 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
         data = open_data(run, "run", "score", chosen)
         table = _evaluated(_of_data(data), chosen)
         return RunTable(None, _joined(table, 1 if data.is_small else jobs), collapse=Collapse.of(chosen))
-    file, *others = open_file(source_of(run), "run", chosen)
-    if others:
+    file, *further = open_file(source_of(run), "run", chosen)
+    if further:
         raise OptionError(f"features must be the one feature of {file.source.name} that is the run")
     path = f"{file.source.name}:{file.name}" if file.name else file.source.name
     ties = LETOR_TIES if file.kind == "letor" else format_of(file.kind).ties
@@ -199,8 +199,8 @@ def _table(
     """The rows of a file of any format but LETOR. The others are as in open_file()."""
     if of_letor := format_of(kind).of_letor:
         if letor is None:
-            what = f"{of_letor} need the LETOR file whose lines they are of"
-            raise InputError(source.name, what, hint="Give it as qrels")
+            message = f"{of_letor} need the LETOR file whose lines they are of"
+            raise InputError(source.name, message, hint="Give it as qrels")
         return _whole(source.name, reader(kind)(source, letor, problems), options)
     table: Table = reader(kind)(source, ROLES[role], options)
     if with_ranks and table.ranked is not None:
@@ -296,8 +296,8 @@ def check_letor_options(source: Source, role: str, kind: str, options: Options) 
     if role == "qrels" and kind != "letor":
         for option, name in (("--qrels-feature", "qrels_feature"), ("--groups", "groups")):
             if getattr(options, name) is not None:
-                what = f"requires a LETOR file as qrels, but {source.name} is not one"
-                raise UnsuitableOptionError(name, f"{option} {what}", f"{name} {what}")
+                message = f"requires a LETOR file as qrels, but {source.name} is not one"
+                raise UnsuitableOptionError(name, f"{option} {message}", f"{name} {message}")
 
 
 def open_runs(
@@ -428,13 +428,13 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
     with readable(path, memory.ROWS):
         if isinstance(data, np.ndarray) and data.dtype.names and len(data.dtype.names) >= 3:
             places = _places(data.dtype.names, None, number)
-            columns = [memory.array_values(data[data.dtype.names[place]]) for place in places]
+            columns = [memory.array_values(data[data.dtype.names[column]]) for column in places]
             return memory.Three(path, columns, (memory.QUERY, memory.DOCUMENT, number, memory.SUBTOPIC))
         if not hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
             data_forms = f"{{query: {{document: {number}}}}} or (query, document, {number}) rows"
             hint = f"Give a path, a data frame, {data_forms}"
-            what = "are not qrels" if number == "grade" else "is not a run"
-            raise InputError(path, f"{described(data)} {what}", hint=hint)
+            fault = "are not qrels" if number == "grade" else "is not a run"
+            raise InputError(path, f"{described(data)} {fault}", hint=hint)
         rows = list(data)
         first = rows[0] if rows else ()
         count = len(first) if isinstance(first, (tuple, list)) else None
@@ -452,7 +452,7 @@ def _places(fields: Sequence[str] | None, count: int | None, number: str) -> lis
         subtopic = 1
     if subtopic is None:
         return places
-    return [*[place for place in range(4) if place != subtopic][:3], subtopic]
+    return [*[column for column in range(4) if column != subtopic][:3], subtopic]
 
 
 def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:

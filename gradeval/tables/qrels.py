@@ -326,7 +326,7 @@ class JudgmentRows(Record, eq=False):
             return LineProblems()
         again, first, line = self.again[chosen], self.first[chosen], self.line()
 
-        def what(i: int) -> str:
+        def message(i: int) -> str:
             row, before = int(again[i]), int(first[i])
             document, first_line = shown(documents[row]), int(line[before]) + 1
             if same_grade:
@@ -334,7 +334,7 @@ class JudgmentRows(Record, eq=False):
             grades = f"grade {grade[row]:g} here and {grade[before]:g} before"
             return f"document {document} has {grades} in line {first_line}"
 
-        return LineProblems.of(line[again], what)
+        return LineProblems.of(line[again], message)
 
     def kept(self) -> Bools:
         """Which rows without_duplicates() keeps, (N,)."""

@@ -18,7 +18,7 @@ from gradeval.tables.qrels import Qrels
 REVERSED = "reversed"  # the order of ties that is trec_eval's where documents are named 1, 2, … in file order
 
 
-class Lines(Record):
+class RunLines(Record):
     """Run lines as read, grouped by query. query: the index of each query, (S,); below Q it is a query of the
     qrels, from Q on it is not judged. bounds: query s owns rows bounds[s]:bounds[s+1], (S+1,). documents,
     score, line: of each row, (n,). rank: as in Columns.
@@ -32,7 +32,7 @@ class Lines(Record):
     rank: Floats | None = None
 
     @classmethod
-    def of(cls, columns: Columns, qrels: Qrels) -> Lines:
+    def of(cls, columns: Columns, qrels: Qrels) -> RunLines:
         """A run that is in memory whole."""
         query, lengths = query_indices(qrels, columns.queries), np.diff(columns.bounds)
         if len(distinct(query)) == len(query) and lengths.all():  # each query's lines are together
@@ -41,7 +41,7 @@ class Lines(Record):
         return cls.grouped(query_of_line, columns.documents, columns.value, columns.line, columns.rank)
 
     @classmethod
-    def grouped(cls, query: Ints, *columns: Any) -> Lines:
+    def grouped(cls, query: Ints, *columns: Any) -> RunLines:
         """Group the lines by query, (n,), with their other fields; lines of one query stay in order."""
         order: Ints | slice = slice(None)
         if (query[1:] < query[:-1]).any():
@@ -51,13 +51,13 @@ class Lines(Record):
         bounds = np.append(starts, len(query))
         return cls(query[starts], bounds, *columns).take(order, query[starts], bounds)
 
-    def take(self, rows: Ints | slice, query: Ints, bounds: Ints) -> Lines:
+    def take(self, rows: Ints | slice, query: Ints, bounds: Ints) -> RunLines:
         """Some of the rows, of these queries."""
         rank = None if self.rank is None else self.rank[rows]
-        return Lines(query, bounds, self.documents.take(rows), self.score[rows], self.line[rows], rank)
+        return RunLines(query, bounds, self.documents.take(rows), self.score[rows], self.line[rows], rank)
 
     @classmethod
-    def joined(cls, parts: list[Lines], begins: list[int]) -> Lines:
+    def joined(cls, parts: list[RunLines], begins: list[int]) -> RunLines:
         """Parts of queries, in order, joined. begins: the first part of each query."""
         score = np.concatenate([part.score for part in parts])
         documents = Ids.joined([part.documents for part in parts])
@@ -68,12 +68,12 @@ class Lines(Record):
         bounds = np.append(0, np.cumsum([len(part.line) for part in parts]))[[*begins, -1]]
         return cls(query, bounds, documents, score, line, rank)
 
-    def part(self, first: int, last: int) -> Lines:
+    def part(self, first: int, last: int) -> RunLines:
         """Queries first:last."""
         bounds = self.bounds[first : last + 1]
         return self.take(slice(int(bounds[0]), int(bounds[-1])), self.query[first:last], bounds - bounds[0])
 
-    def compact(self) -> Lines:
+    def compact(self) -> RunLines:
         """The same lines, which keep no other memory alive."""
         rank = None if self.rank is None else self.rank.copy()
         return self.replace(
@@ -117,18 +117,18 @@ class Repeats(Record, eq=False):
     documents: Ids
 
     @classmethod
-    def of(cls, lines: Lines, again: Ints, first: Ints) -> Repeats:
+    def of(cls, lines: RunLines, again: Ints, first: Ints) -> Repeats:
         """again, first: the duplicate rows, and the rows of their first occurrences."""
         return cls(lines.line[again], lines.line[first], lines.documents.take(again))
 
     def problems(self, first_line: int = 0) -> LineProblems:
         """first_line: the number of lines before those."""
 
-        def what(i: int) -> str:
+        def message(i: int) -> str:
             return f"duplicate document {shown(self.documents[i])} for its query"
 
         return LineProblems.of(
-            first_line + self.line, what, lambda i: first_in(first_line + int(self.first[i]))
+            first_line + self.line, message, lambda i: first_in(first_line + int(self.first[i]))
         )
 
 
@@ -170,7 +170,7 @@ def query_indices(qrels: Qrels, ids: Ids, by_key: bool = False) -> Ints:
     return index
 
 
-def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Ranked:
+def find(lines: RunLines, qrels: Qrels, ties: str = "trec") -> Ranked:
     """Rank the documents of whole queries, and find the judged ones among them. Documents are ranked by score
     descending. Equal scores are ordered by document id descending as bytes (ties='trec', trec_eval's rule;
     'expected', where the order decides nothing), in file order ('input', or REVERSED), or by grade, the highest
@@ -191,7 +191,7 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Ranked:
     return Ranked(lines.query, lengths, row, position - above, lines.score[at], tied, identical, repeats)
 
 
-def _identical_ids(lines: Lines, qrels: Qrels, table: KeyTable, query: Ints, segment: Ints) -> IdenticalIds:
+def _identical_ids(lines: RunLines, qrels: Qrels, table: KeyTable, query: Ints, segment: Ints) -> IdenticalIds:
     """query, segment: the judged queries, in the qrels and in the lines. table: of the keys of documents."""
     if qrels.numbered:  # ids that are positions say nothing
         return NO_IDENTICAL_IDS
@@ -207,7 +207,7 @@ def _identical_ids(lines: Lines, qrels: Qrels, table: KeyTable, query: Ints, seg
     return IdenticalIds(query[hit], 1 + np.add.reduceat(is_above, starts, dtype=np.int64))
 
 
-def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints, Ints, KeyTable, Repeats]:
+def _pair_up(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints, Ints, KeyTable, Repeats]:
     """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; a
     table of the keys of all documents; and the duplicates. Equal keys are confirmed on the bytes.
     """
@@ -234,12 +234,12 @@ def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints
     return hit, at, table, Repeats.of(lines, again, first)
 
 
-def _query_of(lines: Lines) -> Ints:
+def _query_of(lines: RunLines) -> Ints:
     """Which of the queries each line belongs to, (n,)."""
     return np.repeat(np.arange(len(lines.query)), np.diff(lines.bounds))
 
 
-def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:
+def _positions(lines: RunLines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:
     """Where each hit is in sorted lines; which are tied, and the first and the last place of their scores."""
     score, bounds = lines.score, lines.bounds
     before_start = bounds[1:-1] - 1
@@ -344,7 +344,7 @@ class Collapse(Record):
         best_rows = np.sort(line_of[of_document == rows])
         return documents.take(best_rows), best_rows
 
-    def lines(self, lines: Lines) -> tuple[Lines, Repeats]:
+    def lines(self, lines: RunLines) -> tuple[RunLines, Repeats]:
         """The lines of whole queries collapsed, and the duplicates among them that are errors."""
         query = _query_of(lines)
         again = first = np.empty(0, np.int64)

@@ -22,7 +22,7 @@ from gradeval.formats.sources import temporary_error
 from gradeval.records import Record, fields_of
 from gradeval.tables import ranking
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import EACH, Collapse, IdenticalIds, Lines, Ranked, Ties
+from gradeval.tables.ranking import EACH, Collapse, IdenticalIds, Ranked, RunLines, Ties
 
 _Arrays = TypeVar("_Arrays", bound=Record)
 _ROW = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
@@ -69,7 +69,7 @@ class Total:
         self.lines = self.collapsed = 0
         self.repeats = LineProblems()  # duplicate documents
 
-    def find(self, lines: Lines) -> Ranked:
+    def find(self, lines: RunLines) -> Ranked:
         """The judged documents in the lines of whole queries; several threads call it."""
         if not self.collapse:
             return ranking.find(lines, self.qrels, self.ties_rule)
@@ -136,7 +136,7 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
     if ties == "trec" and columns.numbered:  # names that are numbers are ordered as numbers
         ties = ranking.REVERSED
     total = Total(qrels, ties, collapse)
-    total.add(total.find(Lines.of(columns, qrels)), 0)
+    total.add(total.find(RunLines.of(columns, qrels)), 0)
     total.note(columns, 0)
     total.report(problems)
     problems.check()
@@ -196,8 +196,8 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
         query = ranking.query_indices(qrels, read.queries, by_key=True)
         if len(distinct(query)) < count:
             raise QueryNotGrouped
-        lines = Lines(query, read.bounds, read.documents, read.value, read.line, read.rank)
-        pieces: list[Ranked | tuple[bytes, Lines]] = []
+        lines = RunLines(query, read.bounds, read.documents, read.value, read.line, read.rank)
+        pieces: list[Ranked | tuple[bytes, RunLines]] = []
         first = 0 if read.first else 1
         last = max(first, count if read.last else count - 1)
         if first:
@@ -209,7 +209,7 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
         return _Part.of(read, pieces)
 
     seen, unjudged_queries = np.zeros(len(qrels.queries), bool), KeySet()
-    cut: list[Lines] = []  # the pieces of queries that blocks cut; their lines are counted in the file
+    cut: list[RunLines] = []  # the pieces of queries that blocks cut; their lines are counted in the file
     begins: list[int] = []  # with which of these each query begins
     last_cut: bytes | None = None  # the query that may continue in the next block
 
@@ -225,7 +225,7 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
     def close(rows: int = 0) -> None:
         """Rank the queries that blocks cut, together, if they have more rows."""
         if sum(len(lines.line) for lines in cut) > rows:
-            lines = Lines.joined(cut, begins)
+            lines = RunLines.joined(cut, begins)
             cut.clear()  # to free its memory first
             begins.clear()
             if len(distinct(lines.query)) < len(lines.query):
@@ -299,7 +299,7 @@ def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: 
             for column in written:
                 file.write(column.tobytes())
 
-        def read_shares() -> Iterator[Lines]:
+        def read_shares() -> Iterator[RunLines]:
             def read(column: int, share: int) -> bytes:
                 parts = []
                 for bounds in places:
@@ -323,7 +323,7 @@ def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: 
                     if number.max() >= len(distinct(query[unjudged])):  # different queries have one key
                         query[unjudged] = len(qrels.queries) + number
                 rank = rows["rank"] if kind == _RANKED_ROW else None
-                yield Lines.grouped(query, documents, rows["score"], rows["line"], rank)
+                yield RunLines.grouped(query, documents, rows["score"], rows["line"], rank)
 
         for result in ordered_map(total.find, read_shares(), jobs):
             total.add(result, 0)

@@ -14,7 +14,7 @@ from gradeval.formats.columns import Columns
 from gradeval.options import TIES, Options
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import RECALLED, Qrels
-from gradeval.tables.ranking import Lines, find, query_indices
+from gradeval.tables.ranking import RunLines, find, query_indices
 
 
 def qrels_of(rows, line=None):
@@ -193,7 +193,7 @@ def qrels_by_id(qrels):
 def lines_of(table, run):
     rows = [(query, document, score) for query, of in run.items() for document, score in of]
     queries, documents = (Ids.of([row[column] for row in rows]) for column in (0, 1))
-    return Lines.of(Columns.whole(queries, documents, np.array([row[2] for row in rows], float)), table)
+    return RunLines.of(Columns.whole(queries, documents, np.array([row[2] for row in rows], float)), table)
 
 
 def ranks_of(qrels, run, ties="trec"):

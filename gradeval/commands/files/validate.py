@@ -572,7 +572,7 @@ class CountedRun(Total):
         self.details: list[Ints] = []
         self.has_ranks = False
 
-    def find(self, lines: ranking.Lines) -> ranking.Ranked:
+    def find(self, lines: ranking.RunLines) -> ranking.Ranked:
         """With six numbers of each query, (6, S): its index; its documents, and those with a tied score;
         whether its ranks can be compared with scores, and how many lines' ranks rise with the score; the first
         of these where they do so on balance, otherwise -1.
