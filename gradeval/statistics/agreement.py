@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -240,19 +240,28 @@ def tau_ap(estimate: Ints, truth: Ints) -> float:
     return float((weight * right).sum() / (count - 1))
 
 
-def halves(values: Floats, splits: int, seed: int) -> tuple[float, float, float, float]:
-    """How alike random halves of the queries order the systems with these values (Q, R); NaN are left out: the
-    mean of Kendall's τ-b over the splits, its 5 % and 95 % quantiles, and the mean share of pairs that the
-    halves order the opposite way. The first half has Q / 2 queries, rounded down.
+class HalvesAgreement(NamedTuple):
+    """How alike random halves of the queries order systems; NaN for fewer than two queries."""
+
+    tau: float  # the mean of Kendall's τ-b over the splits
+    low: float  # its 5 % quantile
+    high: float  # its 95 % quantile
+    swapped: float  # the mean share of pairs of systems that the halves order the opposite way
+
+
+def halves(values: Floats, splits: int, seed: int) -> HalvesAgreement:
+    """Of the systems with these values, (Q, R), of which NaN are left out. The first half has Q / 2 queries,
+    rounded down.
     """
     queries, systems = values.shape
     if queries < 2:
-        return math.nan, math.nan, math.nan, math.nan
+        return HalvesAgreement(math.nan, math.nan, math.nan, math.nan)
     random = np.random.default_rng(seed)
     defined = ~np.isnan(values)
     fixed = FixedPoint.of(np.where(defined, values, 0.0))
     columns = np.concatenate([fixed.parts, defined.astype(np.float64)], axis=1)
-    total, last = columns.sum(axis=0), fixed.parts.shape[1]
+    total = columns.sum(axis=0)
+    last = fixed.parts.shape[1]
 
     def means(sums: Floats) -> Floats:
         with np.errstate(invalid="ignore"):
@@ -265,10 +274,12 @@ def halves(values: Floats, splits: int, seed: int) -> tuple[float, float, float,
         taus[split] = kendall_tau(*orders)
         opposite = pair_signs(orders[0]) * pair_signs(orders[1]) < 0
         swapped[split] = np.count_nonzero(opposite) / (systems * (systems - 1))
-    valid, low, high = taus[~np.isnan(taus)], math.nan, math.nan
+    valid = taus[~np.isnan(taus)]
+    tau = low = high = math.nan
     if len(valid):
+        tau = float(valid.mean())
         low, high = np.quantile(valid, [0.05, 0.95]).tolist()
-    return float(valid.mean()) if len(valid) else math.nan, low, high, float(swapped.mean())
+    return HalvesAgreement(tau, low, high, float(swapped.mean()))
 
 
 def rank_correlation(x: Floats, y: Floats) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +28,15 @@ from gradeval.notices import MAX_QUERIES, Notice, NoticeKind
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
-from gradeval.statistics.agreement import Ratings, estimates, halves, kendall_tau, levels_of, tau_ap
+from gradeval.statistics.agreement import (
+    HalvesAgreement,
+    Ratings,
+    estimates,
+    halves,
+    kendall_tau,
+    levels_of,
+    tau_ap,
+)
 from gradeval.statistics.multiple import CORRECTIONS, maxt, randomized_tukey_hsd
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_differences, paired_tests
@@ -42,13 +51,26 @@ if TYPE_CHECKING:
 MOST_GRADES = 1_000  # different ones: the time of κ and α depends on them
 RESAMPLES = 2_000  # of the queries, for the agreement of grades
 _SHOWN = 12  # grades of a confusion matrix that is shown
-_TAUS = ("tau", "tau_ap", "tau_ap_truth_first", "tau_ap_truth_second")
 
 
-def correlations(first: Ints, second: Ints) -> tuple[float, float, float, float]:
-    """Kendall's τ-b of orders by levels_of(), and the AP correlation: mean, the first as true, the second."""
-    truth_first, truth_second = tau_ap(second, first), tau_ap(first, second)
-    return kendall_tau(first, second), (truth_first + truth_second) / 2, truth_first, truth_second
+class OrderCorrelations(NamedTuple):
+    """How alike two orders of systems are."""
+
+    tau: float  # Kendall's τ-b
+    tau_ap: float  # the AP correlation: the mean of these two
+    tau_ap_truth_first: float  # with the first order as the true one
+    tau_ap_truth_second: float
+
+
+_TAUS = OrderCorrelations._fields
+
+
+def correlations(first: Ints, second: Ints) -> OrderCorrelations:
+    """Of two orders by levels_of()."""
+    truth_first = tau_ap(second, first)
+    truth_second = tau_ap(first, second)
+    mean = (truth_first + truth_second) / 2
+    return OrderCorrelations(kendall_tau(first, second), mean, truth_first, truth_second)
 
 
 @takes({**AgreementOptions.table, **OF_RUNS})
@@ -82,48 +104,49 @@ def agreement(
     "The effect of topic set size on retrieval experiment error", SIGIR 2002.
     """
     specs = averaged_metrics(metrics, orders_systems=True)
-    chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
-    study_options = AgreementOptions(
-        **{name: value for name, value in options.items() if name in AgreementOptions.table}
-    )
+    chosen = Options(**_named_in(OF_RUNS, options))
+    study_options = AgreementOptions(**_named_in(AgreementOptions.table, options))
     other_qrels = _separate_qrels(qrels2)
-    if other_qrels and chosen.ties in ("best", "worst"):
-        raise OptionError(f"ties={chosen.ties} orders by one set of judgments, so it does not go with qrels2")
-    if per_query and not other_qrels:
-        raise OptionError("per_query requires qrels2")
+    _check_qrels2(other_qrels, chosen, per_query)
     is_of_runs = runs is not None or bool(chosen.features)
     if not is_of_runs:
         _check_without_runs(other_qrels, metrics, study_options, chosen)
     named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
-    union, judged = collect(qrels, named_runs, chosen, other_qrels=other_qrels)
+    sets = _JudgmentSets(*collect(qrels, named_runs, chosen, other_qrels=other_qrels))
+    union = sets.union
     if is_of_runs and len(union.runs) < 2:
-        raise InputError(judged[0].path, "an order needs two systems", hint="Give two runs or more")
-    paths = _paths(judged)
+        raise InputError(union.qrels.path, "an order needs two systems", hint="Give two runs or more")
     sampling = Sampling(study_options.samples, study_options.seed, chosen.jobs or default_jobs())
-    collections, tables, notices = [union], list[Table](), list[Notice]()
+    collections = [union]
+    tables = list[Table]()
+    groups: list[Sequence[Notice]] = [()]
     if other_qrels:
-        grades = np.array([union.grades_of(qrels) for qrels in judged])
-        collections, notices = _by_each(union, judged, grades, is_of_runs, paths)
+        collections, notices = _by_each(sets, is_of_runs)
+        groups = [notices]
         if not any(notice.kind is NoticeKind.MANY_GRADES for notice in notices):
-            tables = list(_of_grades(paths, union.qrels, grades, study_options.alpha, sampling, per_query))
-    groups = [tuple(notices)]
+            tables += _of_grades(_rated(sets), study_options.alpha, sampling, per_query)
     if is_of_runs:
         findings = [_findings(collection, specs, study_options, sampling) for collection in collections]
-        groups += _noticed(paths, [of_set.notices for of_set in findings])
-        tables = _tables([str(spec) for spec in specs], paths, findings, tables)
+        groups += _noticed(sets.paths, findings)
+        tables = _tables(list(map(str, specs)), sets.paths, findings, tables)
     else:
+        specs = []
         groups += [collection.qrels.notices for collection in collections]
-    about = _about(specs if is_of_runs else [], study_options)
-    about |= {"resamples": RESAMPLES} if other_qrels else {}
+    about = _about(specs, study_options, bool(other_qrels))
     study = Study(
         name="agreement",
         finding=_finding({table.name: table for table in tables}),
         options={**about, "seed": study_options.seed, "evaluation": union.options.to_dict()},
-        noticed=tuple(groups),
+        noticed=tuple(map(tuple, groups)),
         runs_read=len(union.runs),
         tables=tuple(tables),
     )
     return warned(study)
+
+
+def _named_in(table: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that have a row in the table."""
+    return {name: value for name, value in options.items() if name in table}
 
 
 def _separate_qrels(qrels2: Any) -> list[Any]:
@@ -132,6 +155,14 @@ def _separate_qrels(qrels2: Any) -> list[Any]:
         return []
     is_list = isinstance(qrels2, (list, tuple)) and bool(qrels2) and not is_row(qrels2[0])
     return list(qrels2) if is_list else [qrels2]
+
+
+def _check_qrels2(other_qrels: Sequence[Any], options: Options, per_query: bool) -> None:
+    """Raise OptionError where an option does not go with further sets of judgments, or requires them."""
+    if other_qrels and options.ties in ("best", "worst"):
+        raise OptionError(f"ties={options.ties} orders by one set of judgments, so it does not go with qrels2")
+    if per_query and not other_qrels:
+        raise OptionError("per_query requires qrels2")
 
 
 def _check_without_runs(
@@ -147,25 +178,24 @@ def _check_without_runs(
     refuse(chosen, OF_SYSTEMS, why)
 
 
-def _paths(judged: Sequence[Qrels]) -> list[str]:
-    """The paths of the sets of judgments; one that is given again has its number."""
-    files = [qrels.path for qrels in judged]
-    times = [files[: position + 1].count(path) for position, path in enumerate(files)]
-    return [path if count == 1 else f"{path}#{count}" for path, count in zip(files, times, strict=True)]
-
-
-def _about(specs: Sequence[Spec], options: AgreementOptions) -> dict[str, Any]:
+def _about(specs: Sequence[Spec], options: AgreementOptions, compares_grades: bool) -> dict[str, Any]:
     """The options of the study, as JSON types. specs: none where only grades are compared."""
-    if not specs:
-        return {"metrics": [], "alpha": options.alpha}
-    about: dict[str, Any] = {"metrics": [str(spec) for spec in specs], "test": options.test}
-    if options.test != TUKEY:
-        about["correction"] = options.correction
-    return {**about, "alpha": options.alpha, "splits": options.splits, "rescale": list(options.rescale)}
+    about: dict[str, Any] = {"metrics": [str(spec) for spec in specs]}
+    if specs:
+        about["test"] = options.test
+        if options.test != TUKEY:
+            about["correction"] = options.correction
+    about["alpha"] = options.alpha
+    if specs:
+        about |= {"splits": options.splits, "rescale": list(options.rescale)}
+    if compares_grades:
+        about["resamples"] = RESAMPLES
+    return about
 
 
-def _noticed(paths: Sequence[str], by_set: Sequence[Sequence[Notice]]) -> Iterator[tuple[Notice, ...]]:
+def _noticed(paths: Sequence[str], findings: Sequence[_Findings]) -> Iterator[tuple[Notice, ...]]:
     """The notices by each set of judgments; those of a run by some of the sets only name them."""
+    by_set = [of_set.notices for of_set in findings]
     of_all = set(by_set[0]).intersection(*by_set)
     for path, notices in zip(paths, by_set, strict=True):
         yield tuple(n if n.subject == path or n in of_all else n.replace(judgments=path) for n in notices)
@@ -231,50 +261,94 @@ def _findings(
     collection: JudgedCollection, specs: Sequence[Spec], options: AgreementOptions, sampling: Sampling
 ) -> _Findings:
     outcomes = collection.outcomes(specs)
+    notices = _evaluation_notices(collection, specs, outcomes)
+    means = _means(specs, outcomes)  # (M, R)
+    signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
+    orders = [levels_of(better) for better in means * signs]
+    rescaled = [_rescaled_means(collection, specs, factor) for factor in options.rescale]
+    values = _values_by_id(collection, outcomes)
+    names = [*map(str, specs)]
+    tables = [
+        _correlation_table(names, orders),
+        _power_table(names, values, options, sampling),
+        _halves_table(names, values, options),
+        _rescaled_table(names, means, rescaled, options),
+        _systems_table(names, means, [outcome.result.name for outcome in outcomes]),
+    ]
+    return _Findings(notices, orders, tables)
+
+
+def _evaluation_notices(
+    collection: JudgedCollection, specs: Sequence[Spec], outcomes: Sequence[evaluated.Outcome]
+) -> list[Notice]:
     of_runs, qrels, chosen = [outcome.noticed() for outcome in outcomes], collection.qrels, collection.chosen
     share = max(noticed.judged_share for noticed in of_runs)
     of_qrels = evaluated.relevance_notices(qrels, specs, outcomes[0].empty, chosen, collection.options, share)
     notices = [*qrels.notices, *of_qrels, *chain.from_iterable(noticed.notices for noticed in of_runs)]
-    notices = [
-        notice for notice in notices if notice.kind is not NoticeKind.FEW_DOCUMENTS
-    ]  # a note of evaluations
+    # which is a note of evaluations
+    return [notice for notice in notices if notice.kind is not NoticeKind.FEW_DOCUMENTS]
+
+
+def _values_by_id(collection: JudgedCollection, outcomes: Sequence[evaluated.Outcome]) -> Floats:
+    """The values, (M, Q, R), NaN where they do not count. The queries are in the order of their ids: what is
+    random depends on these, not on the file.
+    """
+    ids = collection.qrels.queries.tolist()
+    by_id = sorted(np.flatnonzero(collection.chosen).tolist(), key=ids.__getitem__)
     results = [outcome.result for outcome in outcomes]
-    means = _means(specs, outcomes)  # (M, R)
-    signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
-    orders = [levels_of(better) for better in means * signs]
-    ids = qrels.queries.tolist()
-    # what is random depends on the ids, not on the file
-    by_id = sorted(np.flatnonzero(chosen).tolist(), key=ids.__getitem__)
-    values = np.stack([np.where(run.counted, run.values, np.nan) for run in results], axis=-1)[:, by_id]
-    rescaled = [_rescaled_means(collection, specs, factor) for factor in options.rescale]
-    names = [*map(str, specs)]
-    pairs = math.comb(len(results), 2)
-    correlated: list[Row] = [
-        (names[a], names[b], *correlations(orders[a], orders[b])) for a, b in combinations(range(len(names)), 2)
+    return np.stack([np.where(run.counted, run.values, np.nan) for run in results], axis=-1)[:, by_id]
+
+
+_ALIKE = "Agreement of the orders of systems by two"
+
+
+def _correlation_table(names: Sequence[str], orders: Sequence[Ints]) -> Table:
+    rows: list[Row] = [
+        (first, second, *correlations(*pair))
+        for (first, second), pair in zip(combinations(names, 2), combinations(orders, 2), strict=True)
     ]
-    power, halved, changes, systems = list[Row](), list[Row](), list[Row](), list[Row]()
+    columns = "metric", "other", *_TAUS
+    return Table("correlations", f"{_ALIKE} metrics", columns, rows, shown=bool(rows))
+
+
+def _power_table(names: Sequence[str], values: Floats, options: AgreementOptions, sampling: Sampling) -> Table:
+    pairs = math.comb(values.shape[-1], 2)
+    separated = [separated_pairs(of_metric, options, sampling) for of_metric in values]
+    rows = [(name, pairs, count, count / pairs) for name, count in zip(names, separated, strict=True)]
+    title = "Pairs of systems that the metric separates"
+    return Table("power", title, ("metric", "pairs", "separated", "share"), rows)
+
+
+def _halves_table(names: Sequence[str], values: Floats, options: AgreementOptions) -> Table:
+    rows: list[Row] = [
+        (name, *halves(of_metric, options.splits, options.seed), options.seed)
+        for name, of_metric in zip(names, values, strict=True)
+    ]
+    return Table(
+        "halves", f"{_ALIKE} halves of the queries", ("metric", *HalvesAgreement._fields, "seed"), rows
+    )
+
+
+def _rescaled_table(
+    names: Sequence[str], means: Floats, rescaled: Sequence[Floats], options: AgreementOptions
+) -> Table:
+    """rescaled: the means, (M, R), by each factor."""
+    rows = list[Row]()
     for m, name in enumerate(names):
-        separated = separated_pairs(values[m], options, sampling)
-        power.append((name, pairs, separated, separated / pairs))
-        halved.append((name, *halves(values[m], options.splits, options.seed), options.seed))
         for factor, other in zip(options.rescale, rescaled, strict=True):
             tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
-            changes.append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
-        systems += [(name, run.name, mean) for run, mean in zip(results, means[m].tolist(), strict=True)]
-    alike = "Agreement of the orders of systems by two"
-    of_halves = ("metric", "tau", "low", "high", "swapped", "seed")
-    separates = "Pairs of systems that the metric separates"
-    of_factors = ("metric", "factor", "change", "tau")
-    tables = [
-        Table(
-            "correlations", f"{alike} metrics", ("metric", "other", *_TAUS), correlated, shown=bool(correlated)
-        ),
-        Table("power", separates, ("metric", "pairs", "separated", "share"), power),
-        Table("halves", f"{alike} halves of the queries", of_halves, halved),
-        Table("rescaled", "What multiplying all grades changes", of_factors, changes, shown=bool(changes)),
-        Table("systems", "Mean of each system", ("metric", "system", "mean"), systems, shown=False),
+            rows.append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
+    title = "What multiplying all grades changes"
+    return Table("rescaled", title, ("metric", "factor", "change", "tau"), rows, shown=bool(rows))
+
+
+def _systems_table(names: Sequence[str], means: Floats, systems: Sequence[str]) -> Table:
+    rows: list[Row] = [
+        (name, system, mean)
+        for name, of_metric in zip(names, means.tolist(), strict=True)
+        for system, mean in zip(systems, of_metric, strict=True)
     ]
-    return _Findings(notices, orders, tables)
+    return Table("systems", "Mean of each system", ("metric", "system", "mean"), rows, shown=False)
 
 
 def _rescaled_means(collection: JudgedCollection, specs: Sequence[Spec], factor: float) -> Floats:
@@ -308,15 +382,37 @@ def separated_pairs(values: Floats, options: AgreementOptions, sampling: Samplin
     return int((p < options.alpha).sum())
 
 
-def _by_each(
-    union: JudgedCollection, judged: Sequence[Qrels], grades: Floats, is_of_runs: bool, paths: Sequence[str]
-) -> tuple[list[JudgedCollection], list[Notice]]:
+@dataclass(frozen=True, eq=False)
+class _JudgmentSets:
+    """One or more sets of judgments."""
+
+    union: JudgedCollection  # has the documents of all sets
+    judged: list[Qrels]  # each as it was read
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """Their paths; one that is given again has its number."""
+        files = [qrels.path for qrels in self.judged]
+        times = [files[: position + 1].count(path) for position, path in enumerate(files)]
+        return [path if count == 1 else f"{path}#{count}" for path, count in zip(files, times, strict=True)]
+
+    @cached_property
+    def grades(self) -> Floats:
+        """Of each set and document of the union, (S, N), NaN where it gives none."""
+        return np.array([self.union.grades_of(qrels) for qrels in self.judged])
+
+
+def _by_each(sets: _JudgmentSets, is_of_runs: bool) -> tuple[list[JudgedCollection], list[Notice]]:
     """The runs with each set of judgments, of the queries that all sets have, or two if only grades are
-    compared; and notices. union: has the documents of all sets. grades: of each set and document, or NaN.
+    compared; and notices.
     """
-    query, is_judged = Segments(union.qrels.offsets).query, ~np.isnan(grades)
+    union, judged = sets.union, sets.judged
+    query = Segments(union.qrels.offsets).query
     has = np.array(
-        [np.bincount(query[is_in_one], minlength=len(union.qrels.queries)) > 0 for is_in_one in is_judged]
+        [
+            np.bincount(query[is_in_one], minlength=len(union.qrels.queries)) > 0
+            for is_in_one in ~np.isnan(sets.grades)
+        ]
     )
     is_common = has.sum(axis=0) >= (len(judged) if is_of_runs else 2)
     common = np.flatnonzero(is_common)
@@ -324,65 +420,88 @@ def _by_each(
         others_named = "the other judgments" if len(judged) > 2 else judged[0].path
         missing, listed = Texts(judged[1].queries), Texts(judged[0].queries)
         raise evaluated.no_common_query(judged[1].path, others_named, missing, listed)
-    collections = [union.judged_by(qrels, grade, common) for qrels, grade in zip(judged, grades, strict=True)]
+    collections = [
+        union.judged_by(qrels, grade, common) for qrels, grade in zip(judged, sets.grades, strict=True)
+    ]
     notices = []
     for qrels, is_in_one in zip(judged, has, strict=True):
         if len(lacking := np.flatnonzero(is_in_one & ~is_common)):
             ids = tuple(Texts(union.qrels.queries.take(lacking[:MAX_QUERIES])))
             notices.append(Notice(NoticeKind.NOT_IN_BOTH, qrels.path, len(lacking), queries=ids))
-    levels = len(distinct(grades[is_judged]))
+    return collections, [*notices, *_many_grades(sets, is_of_runs)]
+
+
+def _many_grades(sets: _JudgmentSets, is_of_runs: bool) -> Iterator[Notice]:
+    """A notice if there are too many different grades to compare them. Raises InputError where that, or a
+    document that two sets judge, is all that is asked for.
+    """
+    is_judged = ~np.isnan(sets.grades)
+    levels = len(distinct(sets.grades[is_judged]))
     if not is_of_runs and is_judged.sum(axis=0).max() < 2:
-        message = f"no document is judged by two of these: {', '.join(paths)}"
-        raise InputError(paths[0], message, hint="Check the document ids")
+        message = f"no document is judged by two of these: {', '.join(sets.paths)}"
+        raise InputError(sets.paths[0], message, hint="Check the document ids")
     if levels > MOST_GRADES and not is_of_runs:
         message = f"{levels:,} different grades, and a scale of grades to agree in has {MOST_GRADES:,} at most"
-        raise InputError(paths[0], message, hint="Round them first")
+        raise InputError(sets.paths[0], message, hint="Round them first")
     if levels > MOST_GRADES:
-        notices.append(Notice(NoticeKind.MANY_GRADES, "", levels, total=MOST_GRADES))
-    return collections, notices
+        yield Notice(NoticeKind.MANY_GRADES, "", levels, total=MOST_GRADES)
 
 
-def _of_grades(
-    paths: Sequence[str], union: Qrels, grades: Floats, alpha: float, sampling: Sampling, per_query: bool
-) -> Iterator[Table]:
-    """How the sets of judgments agree about grades; of more than two, columns name the two of a row, or all."""
+class _RatedSets(NamedTuple):
+    """Sets of judgments as raters of documents."""
+
+    columns: tuple[str, ...]  # that name the two sets of a row; none where there are only two
+    pairs: list[tuple[tuple[str, str], Floats]]  # the paths of each two sets, and their grades, (2, N)
+    ratings: list[tuple[tuple[str, ...], Ratings]]  # of each two sets and, of more, of all, by their labels
+    query: Ints  # of each document, (N,), in the order of the ids: what is random depends on these
+    queries: Texts  # their ids, in this order
+
+
+def _rated(sets: _JudgmentSets) -> _RatedSets:
+    paths, grades, union = sets.paths, sets.grades, sets.union.qrels
     ids = union.queries.tolist()
-    by_id = sorted(range(len(ids)), key=ids.__getitem__)  # what is random depends on the ids, not on the file
+    by_id = sorted(range(len(ids)), key=ids.__getitem__)
     query = np.argsort(by_id)[Segments(union.offsets).query]
-    sets = ("judgments", "other") if len(paths) > 2 else ()
-    compared = [((paths[a], paths[b]), grades[[a, b]]) for a, b in combinations(range(len(paths)), 2)]
-    all_sets = [(("all", "all"), grades)] if sets else []
-    rated = [
-        (label[: len(sets)], Ratings.of(grades_of_pair, query)) for label, grades_of_pair in compared + all_sets
-    ]
+    columns = ("judgments", "other") if len(paths) > 2 else ()
+    pairs = [((paths[a], paths[b]), grades[[a, b]]) for a, b in combinations(range(len(paths)), 2)]
+    all_sets = [(("all", "all"), grades)] if columns else []
+    ratings = [(names[: len(columns)], Ratings.of(of_sets, query)) for names, of_sets in chain(pairs, all_sets)]
+    return _RatedSets(columns, pairs, ratings, query, Texts(union.queries.take(np.array(by_id))))
+
+
+def _of_grades(rated: _RatedSets, alpha: float, sampling: Sampling, per_query: bool) -> Iterator[Table]:
+    """How the sets of judgments agree about grades."""
     if per_query:
-        names = Texts(union.queries.take(np.array(by_id)))
-        of_queries: list[Row] = [
-            (names[q], *label, name, value)
-            for label, ratings in rated
-            for q, values in zip(ratings.queries.tolist(), ratings.by_query().tolist(), strict=True)
-            for name, value in zip(ratings.names, values, strict=True)
-        ]
-        columns = ("query", *sets, "statistic", "value")
-        yield Table("queries", "Agreement of the grades of each query", columns, of_queries)
+        yield _query_table(rated)
     sampling = sampling.replace(samples=RESAMPLES)
-    labels: list[Row] = [
+    rows: list[Row] = [
         (*label, name, *estimate)
-        for label, ratings in rated
+        for label, ratings in rated.ratings
         for name, estimate in zip(ratings.names, estimates(ratings, alpha, sampling), strict=True)
     ]
     title = f"Agreement of the grades, with {100 * (1 - alpha):g} % intervals"
-    yield Table("labels", title, (*sets, "statistic", "value", "low", "high"), labels)
-    yield from _confusion(sets, compared, query)
+    yield Table("labels", title, (*rated.columns, "statistic", "value", "low", "high"), rows)
+    yield from _confusion(rated)
 
 
-def _confusion(
-    sets: tuple[str, ...], compared: Sequence[tuple[tuple[str, str], Floats]], query: Ints
-) -> Iterator[Table]:
+def _query_table(rated: _RatedSets) -> Table:
+    rows: list[Row] = [
+        (rated.queries[q], *label, name, value)
+        for label, ratings in rated.ratings
+        for q, values in zip(ratings.queries.tolist(), ratings.by_query().tolist(), strict=True)
+        for name, value in zip(ratings.names, values, strict=True)
+    ]
+    columns = "query", *rated.columns, "statistic", "value"
+    return Table("queries", "Agreement of the grades of each query", columns, rows)
+
+
+def _confusion(rated: _RatedSets) -> Iterator[Table]:
     """How many documents of their common queries two sets of judgments share, and with which grades."""
+    sets, query = rated.columns, rated.query
     documents, cells, matrices = list[Row](), list[Row](), []
-    for names, grades in compared:
-        label, (by_first, by_second) = names[: len(sets)], ~np.isnan(grades)
+    for names, grades in rated.pairs:
+        label = names[: len(sets)]
+        by_first, by_second = ~np.isnan(grades)
         is_common = (np.bincount(query, by_first) * np.bincount(query, by_second) > 0)[query]
         both = by_first & by_second
         counts = (int((is_common & part).sum()) for part in (both, by_first > both, by_second > both))
@@ -439,7 +558,7 @@ class JudgedCollection:
         rows = np.flatnonzero(~np.isnan(grade) & np.isin(query, queries))
         offsets = np.append(np.searchsorted(query[rows], queries), len(rows))
         ids, documents = self.qrels.queries.take(queries), self.qrels.documents.take(rows)
-        table = Qrels(qrels.path, ids, offsets, documents, grade[rows], qrels.notices)
+        table = Qrels(qrels.path, ids, offsets, documents, grade[rows], notices=qrels.notices)
         position = np.full(len(query), -1)
         position[rows] = np.arange(len(rows))
         runs = []
@@ -481,4 +600,4 @@ def collect(
 def _columns(qrels: Qrels, number: Floats) -> Columns:
     """The judgments as rows with these numbers."""
     rows = np.arange(len(number))
-    return Columns(qrels.queries, qrels.offsets, qrels.documents, number, rows, len(rows))
+    return Columns(qrels.queries, qrels.offsets, qrels.documents, number, rows, lines=len(rows))

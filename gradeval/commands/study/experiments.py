@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -97,12 +97,10 @@ def swaps(
     """
     specs = averaged_metrics(metrics)
     study_options = SwapsOptions(**options)
-    items, repeats, steps, seed = (
-        study_options.items,
-        study_options.repeats,
-        study_options.swaps,
-        study_options.seed,
-    )
+    items = study_options.items
+    repeats = study_options.repeats
+    steps = study_options.swaps
+    seed = study_options.seed
     counts = tuple(dict.fromkeys(whole("levels", count, 2, items) for count in study_options.levels))
     if not counts:
         raise OptionError("levels: no number of levels given")
@@ -133,15 +131,15 @@ def swaps(
         return done
 
     values = np.concatenate(with_fewer(all_values, study_options.jobs or default_jobs()), axis=3)
-    mean, sd, count = _mean_sd_count(values, axis=3)
-    tables = _tables_of_swaps(specs, counts, values, mean, sd, seed)
+    averages = _averages(values, axis=3)
+    tables = _tables_of_swaps(specs, counts, values, averages, seed)
     sizes = {"items": items, "repeats": repeats, "swaps": steps, "seed": seed}
     return Swaps(
         name="swaps",
         options={"metrics": [str(spec) for spec in specs], "levels": list(counts), **sizes},
-        mean=mean,
-        sd=sd,
-        count=count,
+        mean=averages.mean,
+        sd=averages.sd,
+        count=averages.size,
         tables=tables,
         finding=_finding_of_swaps(tables[0].rows) if len(counts) > 1 else "",
     )
@@ -159,12 +157,12 @@ def _finding_of_swaps(distances: Sequence[Row]) -> str:
 
 
 def _tables_of_swaps(
-    specs: Sequence[Spec], levels: Sequence[int], values: Floats, mean: Floats, sd: Floats, seed: int
+    specs: Sequence[Spec], levels: Sequence[int], values: Floats, averages: _Averages, seed: int
 ) -> tuple[Table, ...]:
-    shown = spaced(mean.shape[-1], _SHOWN)
+    shown = spaced(averages.mean.shape[-1], _SHOWN)
     distances, overview, curves = list[Row](), list[Row](), list[Row]()
     for (u, use), (m, spec) in product(enumerate(USES), enumerate(specs)):
-        means = mean[u, :, m]
+        means = averages.mean[u, :, m]
         apart = np.ptp(means, axis=0)
         at = int(np.argmax(apart))  # so many swaps
         extremes = levels[int(means[:, at].argmin())], levels[int(means[:, at].argmax())]
@@ -172,7 +170,7 @@ def _tables_of_swaps(
         for i, level in enumerate(levels):
             label, of_steps = (use, str(spec), level), means[i].tolist()
             overview.append((*label, *(of_steps[k] for k in shown)))
-            pairs = zip(of_steps, sd[u, i, m].tolist(), strict=True)
+            pairs = zip(of_steps, averages.sd[u, i, m].tolist(), strict=True)
             curves += [(*label, k, *pair, seed) for k, pair in enumerate(pairs)]
     apart_by = "Largest distance between the curves of different level counts, and its noise (95 % of chance)"
     where = ("use", "metric", "distance", "noise", "swaps", "levels_low", "levels_high", "seed")
@@ -203,19 +201,26 @@ def _noise(values: Floats, seed: int) -> float:
     weights *= np.sqrt((repeats - 1) / random.chisquare(repeats - 1, (_DRAWS, 1)))
     for start in range(0, steps, part):
         some = values[:, :, start : start + part]
-        off = np.nan_to_num(some - _mean_sd_count(some, axis=1)[0][:, None])
+        off = np.nan_to_num(some - _averages(some, axis=1).mean[:, None])
         largest = np.maximum(largest, np.ptp(weights @ off, axis=0).max(axis=1))  # of (L, draws, part)
     return float(np.quantile(largest, 0.95))
 
 
-def _mean_sd_count(values: Floats, axis: int) -> tuple[Floats, Floats, Ints]:
-    """The mean and the standard deviation (n - 1 in the denominator) of what is not NaN, and its number n."""
+class _Averages(NamedTuple):
+    """Of what is not NaN."""
+
+    mean: Floats
+    sd: Floats  # with n - 1 in the denominator
+    size: Ints  # n
+
+
+def _averages(values: Floats, axis: int) -> _Averages:
     defined = ~np.isnan(values)
     count = defined.sum(axis=axis)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(defined, values, 0.0).sum(axis=axis) / count
         off = np.where(defined, values - np.expand_dims(mean, axis), 0.0)
-        return mean, np.sqrt((off * off).sum(axis=axis) / (count - 1)), count
+        return _Averages(mean, np.sqrt((off * off).sum(axis=axis) / (count - 1)), count)
 
 
 def _swapped(items: int, swaps: int, seed: int, repeat: int) -> Ints:
@@ -255,25 +260,12 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
     specs = averaged_metrics(metrics, orders_systems=True)
     chosen = Options(**{**options, "by_level": True})
     results = complete(evaluate_all(qrels, separate_runs(qrels if runs is None else runs), specs, chosen))
-    is_level = [spec.metric.name == "AP" and [*spec.params] == ["rel"] for spec in results.specs]
-    thresholds = [spec.params["rel"] for spec in compress(results.specs, is_level)]
     names = [run.name for run in results.runs]
-    at_threshold = results.means[:, is_level].tolist()
-    combined = results.means[:, [results.specs.index(spec) for spec in specs]]
     feature = f"feature{chosen.qrels_feature}"
     reference = {"reference": feature} if feature in names else {}
     # the virtual assessor, as a run, is the judgments: that was asked for
     expected = NoticeKind.QRELS_AS_RUN, reference.get("reference")
-    values, overview = list[Row](), list[Row]()
-    count, shown = len(thresholds), spaced(len(thresholds), _SHOWN)
-    for run, precisions, means in zip(names, at_threshold, combined.tolist(), strict=True):
-        values += [(run, "AP", *pair) for pair in zip(thresholds, precisions, strict=True)]
-        values += [(run, str(spec), None, mean) for spec, mean in zip(specs, means, strict=True)]
-        overview.append((run, *(precisions[t] for t in shown), *means))
-    some = f", {len(shown)} of {count} thresholds" if len(shown) < count else ""
-    caption = "Mean of each run and metric"
-    title = f"AP with grades from the threshold up relevant, and metrics for grades{some}"
-    columns = ("run", *(f"AP>={thresholds[t]:g}" for t in shown), *map(str, specs))
+    combined = results.means[:, [results.specs.index(spec) for spec in specs]]
     orders = {str(spec): _order(spec, combined[:, m], names) for m, spec in enumerate(specs)}
     study = Study(
         name="levels",
@@ -282,12 +274,33 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
         noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != expected),),
         runs_read=len(results.runs),
         tables=(
-            Table("values", caption, ("run", "metric", "threshold", "mean"), values, shown=False),
-            Table("overview", title, columns, overview, data=False),
+            *_tables_of_levels(results, specs, combined),
             Table("orders", "Runs from the best to the worst", ("metric", "order"), list(orders.items())),
         ),
     )
     return warned(study)
+
+
+def _tables_of_levels(results: Results, specs: Sequence[Spec], combined: Floats) -> tuple[Table, Table]:
+    """The values of all runs, and an overview of them. combined: the means by these metrics, (R, M)."""
+    is_level = [spec.metric.name == "AP" and [*spec.params] == ["rel"] for spec in results.specs]
+    thresholds = [spec.params["rel"] for spec in compress(results.specs, is_level)]
+    count = len(thresholds)
+    shown = spaced(count, _SHOWN)
+    values, overview = list[Row](), list[Row]()
+    by_run = zip(results.runs, results.means[:, is_level].tolist(), combined.tolist(), strict=True)
+    for run, precisions, means in by_run:
+        values += [(run.name, "AP", *pair) for pair in zip(thresholds, precisions, strict=True)]
+        values += [(run.name, str(spec), None, mean) for spec, mean in zip(specs, means, strict=True)]
+        overview.append((run.name, *(precisions[t] for t in shown), *means))
+    caption = "Mean of each run and metric"
+    part = f", {len(shown)} of {count} thresholds" if len(shown) < count else ""
+    title = f"AP with grades from the threshold up relevant, and metrics for grades{part}"
+    columns = ("run", *(f"AP>={thresholds[t]:g}" for t in shown), *map(str, specs))
+    return (
+        Table("values", caption, ("run", "metric", "threshold", "mean"), values, shown=False),
+        Table("overview", title, columns, overview, data=False),
+    )
 
 
 def _orders_finding(orders: Mapping[str, str]) -> str:

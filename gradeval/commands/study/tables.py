@@ -196,8 +196,8 @@ def full_rankings(grade: Floats, scale: Floats | None = None, score: Floats | No
         np.ascontiguousarray(grade, np.float64).reshape(-1),
         rank,
         -rank if score is None else score.reshape(-1),
-        np.arange(queries * items),
-        np.full(queries, items),
+        document=np.arange(queries * items),
+        retrieved=np.full(queries, items),
         scale=scale,  # type: ignore[arg-type]  # None is what the table makes its own of
     )
 
