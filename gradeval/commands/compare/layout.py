@@ -37,72 +37,98 @@ def document(
     relative: bool = False,
 ) -> doc.OutputDocument:
     """per_query: all values and differences. summary: the comparisons. relative: differences in percent too."""
-    digits, values = options.digits, comparison.values
+    digits = options.digits
     with_letters = options.format == "latex" or comparison.options.all_pairs
-    pairs = [(values.runs[run], values.runs[baseline]) for baseline, run in comparison.pairs]
-    heads = [*values.runs, *(f"{run} - {baseline}" for run, baseline in pairs)]
-    columns = [*values.values, *(values.differences(*pair) for pair in comparison.pairs if per_query)]
-
-    def effects(section: Section) -> Iterator[tuple[ComparedMetric, list[float]]]:
-        for metric, anova in zip(values.metrics, section.anova, strict=True):
-            yield metric, [anova.effect_sizes[run, baseline] for baseline, run in comparison.pairs]
 
     def blocks() -> Iterator[doc.Block]:
-        writers = [number] * len(values.runs) + [signed] * len(comparison.pairs)
-        for m, metric in enumerate(values.metrics if per_query else ()):
-            numbers = zip(*(column[m].tolist() for column in columns), strict=True)
-            rows = [
-                [visible(query), *(write(value, digits) for write, value in zip(writers, row, strict=True))]
-                for query, row in zip(values.queries, numbers, strict=True)
-            ]
-            yield doc.Grid(visible(metric.display), ("query", *map(visible, heads)), rows)
-        for section in comparison.sections if summary else ():
-            yield from means_and_differences(comparison, digits, section, with_letters, relative)
-            if section.anova:
-                heading = _heading(section, "Analysis of variance")
-                yield doc.grid_of(heading, _ANOVA, _variances(comparison, [section]), digits, 2)
-                metrics, sizes = zip(*effects(section), strict=True)
-                head = ("run", "baseline", *(visible(metric.display) for metric in metrics))
-                heading = _heading(section, "Effect sizes by the residual standard deviation")
-                of_pairs = zip(pairs, zip(*sizes, strict=True), strict=True)
-                grid = [[*map(visible, names), *(signed(x, digits) for x in row)] for names, row in of_pairs]
-                yield doc.Grid(heading, head, grid, 2)
+        if per_query:
+            yield from _grids_of_queries(comparison, digits)
         if not summary:
             return
+        for section in comparison.sections:
+            yield from means_and_differences(comparison, digits, section, with_letters, relative)
+            if section.anova:
+                yield from _grids_of_anova(comparison, section, digits)
         if comparison.changes:
-            shown, changes = _changes(comparison)
-            labels = len([column for column in shown if column.head]) - 3
-            yield doc.grid_of("Queries with the largest changes", shown, changes, digits, labels)
+            yield _grid_of_changes(comparison, digits)
         yield doc.Sentences(legend(comparison, with_letters))
         if options.format != "table" and (signatures := comparison.inputs.get("signatures")):
             yield doc.Lines(list(map(visible, signatures)))
 
     def rows() -> Iterator[doc.Rows]:
         if summary:
-            yield doc.rows_of(*_comparisons(comparison, relative, comparison.sections), digits)
-            if comparison.options.anova:
-                yield doc.rows_of(_ANOVA, _variances(comparison, comparison.sections), digits)
-                of_pairs = (
-                    {"group": part.group, "run": run, "baseline": baseline, "metric": metric, "size": size}
-                    for part in comparison.sections
-                    for metric, sizes in effects(part)
-                    for (run, baseline), size in zip(pairs, sizes, strict=True)
-                )
-                yield doc.rows_of(_EFFECT_SIZES, of_pairs, digits)
-            if comparison.options.worst or comparison.options.best:
-                yield doc.rows_of(*_changes(comparison), digits)
+            yield from _rows_of_summary(comparison, relative, digits)
         if per_query:
-            part: list[list[doc.Text]] = [
-                [
-                    list(values.queries),
-                    metric.name,
-                    *(decimals(column[m], False, digits=digits) for column in columns),
-                ]
-                for m, metric in enumerate(values.metrics)
-            ]
-            yield doc.Rows(("query", "metric", *heads), [part], frozenset((0, 1)))
+            yield _rows_of_queries(comparison, digits)
 
     return doc.OutputDocument(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
+
+
+def _columns_by_query(comparison: Comparison) -> Iterator[tuple[str, Floats]]:
+    """The name and the numbers (M, Q) of each run, then of each difference."""
+    values = comparison.values
+    yield from zip(values.runs, values.values, strict=True)
+    for baseline, run in comparison.pairs:
+        yield f"{values.runs[run]} - {values.runs[baseline]}", values.differences(baseline, run)
+
+
+def _grids_of_queries(comparison: Comparison, digits: Digits) -> Iterator[doc.Grid]:
+    """A table for each metric: the values of the runs for each query, and their differences."""
+    values = comparison.values
+    heads, columns = zip(*_columns_by_query(comparison), strict=True)
+    writers = [number] * len(values.runs) + [signed] * len(comparison.pairs)
+    for m, metric in enumerate(values.metrics):
+        numbers = zip(*(column[m].tolist() for column in columns), strict=True)
+        rows = [
+            [visible(query), *(write(value, digits) for write, value in zip(writers, row, strict=True))]
+            for query, row in zip(values.queries, numbers, strict=True)
+        ]
+        yield doc.Grid(visible(metric.display), ("query", *map(visible, heads)), rows)
+
+
+def _rows_of_queries(comparison: Comparison, digits: Digits) -> doc.Rows:
+    values = comparison.values
+    heads, columns = zip(*_columns_by_query(comparison), strict=True)
+    part: list[list[doc.Text]] = []
+    for m, metric in enumerate(values.metrics):
+        texts = (decimals(column[m], False, digits=digits) for column in columns)
+        part.append([list(values.queries), metric.name, *texts])
+    return doc.Rows(("query", "metric", *heads), [part], frozenset((0, 1)))
+
+
+def _grids_of_anova(comparison: Comparison, section: Section, digits: Digits) -> Iterator[doc.Grid]:
+    """The analysis of variance of a section, and its effect sizes with a row for each pair of runs."""
+    heading = _heading(section, "Analysis of variance")
+    yield doc.grid_of(heading, _ANOVA, _variances(comparison, [section]), digits, 2)
+    runs = list(map(visible, comparison.values.runs))
+    rows = [
+        [
+            runs[run],
+            runs[baseline],
+            *(signed(anova.effect_sizes[run, baseline], digits) for anova in section.anova),
+        ]
+        for baseline, run in comparison.pairs
+    ]
+    head = ("run", "baseline", *(visible(metric.display) for metric in comparison.values.metrics))
+    yield doc.Grid(_heading(section, "Effect sizes by the residual standard deviation"), head, rows, 2)
+
+
+def _grid_of_changes(comparison: Comparison, digits: Digits) -> doc.Grid:
+    columns, changes = _changes(comparison)
+    labels = len([column for column in columns if column.head]) - 3
+    return doc.grid_of("Queries with the largest changes", columns, changes, digits, labels)
+
+
+def _rows_of_summary(comparison: Comparison, relative: bool, digits: Digits) -> Iterator[doc.Rows]:
+    """The comparisons, the analysis of variance and the changes, each if it was asked for."""
+    sections, options = comparison.sections, comparison.options
+    columns = _comparison_columns(comparison, sections, relative)
+    yield doc.rows_of(columns, _compared(comparison, sections), digits)
+    if options.anova:
+        yield doc.rows_of(_ANOVA, _variances(comparison, sections), digits)
+        yield doc.rows_of(_EFFECT_SIZES, _effect_sizes(comparison), digits)
+    if options.worst or options.best:
+        yield doc.rows_of(*_changes(comparison), digits)
 
 
 def interval(pair: PairComparison, digits: Digits) -> str:
@@ -138,8 +164,9 @@ def means_and_differences(
         columns.append([number(share, digits) for share in comparison.judged.means.tolist()])
     table = doc.Grid(_heading(section, "Means"), tuple(head), list(zip(*columns, strict=True)))
     title = "Differences" if several else f"Differences from {visible(section.comparisons[0].baseline)}"
-    compared = _comparisons(comparison, relative, [section])
-    return table, doc.grid_of(_heading(section, title), *compared, digits, 3 if several else 2)
+    shown = _comparison_columns(comparison, [section], relative)
+    compared = _compared(comparison, [section])
+    return table, doc.grid_of(_heading(section, title), shown, compared, digits, 3 if several else 2)
 
 
 def _heading(section: Section, title: str) -> str:
@@ -194,32 +221,31 @@ _GROUP = doc.ColumnKind(lambda name, _: name or ALL, lambda name, _: visible(nam
 _METRIC = doc.ColumnKind(lambda metric, _: metric.name, lambda metric, _: visible(metric.display), is_name=True)
 
 
-def _comparisons(
-    comparison: Comparison, relative: bool, sections: Sequence[Section]
-) -> tuple[list[doc.Column], list[dict[str, Any]]]:
+def _comparison_columns(
+    comparison: Comparison, sections: Sequence[Section], relative: bool
+) -> list[doc.Column]:
     chosen, judged = comparison.options, comparison.judged
     correction = "Tukey" if chosen.test == TUKEY else _CORRECTIONS.get(chosen.used_correction, "")
     has_p = chosen.test not in (TUKEY, "bootstrap")
     has_estimate = compare.ESTIMANDS[chosen.test] != compare.MEAN_DIFFERENCE
-    pairs = [(section, pair) for section in sections for pair in section.comparisons]
     # where all pairs have values, both means stand in the table of means, and n in the legend
-    with_means = any(pair.n != section.queries for section, pair in pairs)
+    with_means = any(pair.n != section.queries for section in sections for pair in section.comparisons)
     columns = [
         doc.Column("group", "", _GROUP),
         doc.Column("run", "run", doc.NAME),
-        doc.Column("baseline", "baseline" if chosen.all_pairs else "", doc.NAME),
+        doc.Column("baseline", "baseline" * chosen.all_pairs, doc.NAME),
         doc.Column("metric", "metric", _METRIC),
-        doc.Column("n", "n" if with_means else ""),
-        doc.Column("baseline_mean", "baseline mean" if with_means else "", doc.NUMBER),
-        doc.Column("mean", "mean" if with_means else "", doc.NUMBER),
+        doc.Column("n", "n" * with_means),
+        doc.Column("baseline_mean", "baseline mean" * with_means, doc.NUMBER),
+        doc.Column("mean", "mean" * with_means, doc.NUMBER),
         doc.Column("difference", "difference", doc.SIGNED),
-        *([doc.Column("relative_percent", "%", _PERCENT)] if relative else []),
-        doc.Column("", "estimate" if has_estimate else "", doc.SIGNED, "estimate"),
+        *[doc.Column("relative_percent", "%", _PERCENT)] * relative,
+        doc.Column("", "estimate" * has_estimate, doc.SIGNED, "estimate"),
         doc.Column("low", "", _END),
         doc.Column("high", "", _END),
         doc.Column("estimate", "", doc.NUMBER),
         doc.Column("", f"{chosen.confidence:g} % interval", _INTERVAL, "pair"),
-        doc.Column("p", "p" if has_p else "", doc.PROBABILITY),
+        doc.Column("p", "p" * has_p, doc.PROBABILITY),
         doc.Column("p_corrected", f"p ({correction})" if correction else "", doc.PROBABILITY),
         doc.Column("effect_size", "effect size", _EFFECT),
         doc.Column("", "won/tied/lost", doc.WORD, "counts"),
@@ -230,7 +256,13 @@ def _comparisons(
     if judged is not None:
         columns += (doc.Column(name, "", doc.NUMBER) for name in (f"baseline_{judged.name}", judged.name))
     columns += (doc.Column(name, "") for name in ("test", "correction", "alpha", "seed", "reason"))
-    of_all = {
+    return columns
+
+
+def _compared(comparison: Comparison, sections: Sequence[Section]) -> Iterator[dict[str, Any]]:
+    """A row for each comparison, with the values of all of the columns."""
+    chosen, judged = comparison.options, comparison.judged
+    shared = {
         "test": chosen.test,
         "correction": chosen.used_correction,
         "alpha": f"{chosen.alpha:g}",
@@ -238,15 +270,15 @@ def _comparisons(
     }
     metrics = {metric.name: metric for metric in comparison.values.metrics}
     shares = {} if judged is None else dict(zip(comparison.values.runs, judged.means.tolist(), strict=True))
-    rows = []
-    for section, pair in pairs:
-        row = {**vars(pair), **of_all, "group": section.group, "metric": metrics[pair.metric], "pair": pair}
-        row |= {"relative_percent": pair.relative, "counts": f"{pair.won}/{pair.tied}/{pair.lost}"}
-        row |= {} if pair.power is None else vars(pair.power)
-        if judged is not None:
-            row |= {judged.name: shares[pair.run], f"baseline_{judged.name}": shares[pair.baseline]}
-        rows.append(row)
-    return columns, rows
+    for section in sections:
+        for pair in section.comparisons:
+            row = {**vars(pair), **shared, "group": section.group, "metric": metrics[pair.metric], "pair": pair}
+            row |= {"relative_percent": pair.relative, "counts": f"{pair.won}/{pair.tied}/{pair.lost}"}
+            if pair.power is not None:
+                row |= vars(pair.power)
+            if judged is not None:
+                row |= {judged.name: shares[pair.run], f"baseline_{judged.name}": shares[pair.baseline]}
+            yield row
 
 
 _ANOVA = [
@@ -273,6 +305,16 @@ def _variances(comparison: Comparison, sections: Sequence[Section]) -> Iterator[
         for metric, anova in zip(comparison.values.metrics, section.anova, strict=True):
             for name in compare.SOURCES:
                 yield {"group": section.group, "metric": metric, "source": name, **vars(getattr(anova, name))}
+
+
+def _effect_sizes(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    names = comparison.values.runs
+    for section in comparison.sections:
+        for metric, anova in zip(comparison.values.metrics, section.anova, strict=True):
+            for baseline, run in comparison.pairs:
+                size = anova.effect_sizes[run, baseline]
+                row = {"group": section.group, "metric": metric, "size": size}
+                yield {**row, "run": names[run], "baseline": names[baseline]}
 
 
 def _changes(comparison: Comparison) -> tuple[list[doc.Column], list[dict[str, Any]]]:
