@@ -370,50 +370,52 @@ class Comparison(WithNotices, Tabular):
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact; what is not finite is None."""
-        values, names = self.values, [column.name for column in self.values.metrics]
-
-        def by_run(numbers: Floats) -> dict[str, dict[str, Any]]:
-            rows = (dict(zip(names, row, strict=True)) for row in exact(numbers.tolist()))
-            return dict(zip(values.runs, rows, strict=True))
-
-        parts = []
-        for section in self.sections:
-            part: dict[str, Any] = {} if section.group is None else {"group": section.group}
-            part |= {"queries": section.queries, "means": by_run(section.means)}
-            part["comparisons"] = [pair.to_dict() for pair in section.comparisons]
-            if section.anova:
-                part["anova"] = {}
-                for name, anova in zip(names, section.anova, strict=True):
-                    sources = {source: exact(vars(getattr(anova, source))) for source in SOURCES}
-                    sizes = {"effect_sizes": exact(anova.effect_sizes.tolist()), "reason": anova.reason}
-                    part["anova"][name] = {"queries": anova.queries, **sources, **sizes}
-            parts.append(part)
-        whole, *groups = parts
-        runs = [{"name": name, "path": path} for name, path in zip(values.runs, values.paths, strict=True)]
-        if self.judged is not None:
-            for run, share in zip(runs, exact(self.judged.means.tolist()), strict=True):
-                run[self.judged.name] = share
         content: dict[str, Any] = {
             "gradeval": __version__,
             "comparison_format": FORMAT_VERSION,
             **self.inputs,
-            "metrics": names,
-            "warnings": list(lines(self.notices, len(values.runs))),
+            "metrics": [metric.name for metric in self.values.metrics],
+            "warnings": list(lines(self.notices, self.runs_read)),
             "notices": [notice.to_dict() for notice in self.notices],
             "settings": self.settings(),
-            "runs": runs,
-            **whole,
+            "runs": self._runs_to_dicts(),
+            **self._section_to_dict(self.sections[0]),
         }
-        if groups:
-            content["groups"] = groups
+        if groups := self.sections[1:]:
+            content["groups"] = [{"group": part.group, **self._section_to_dict(part)} for part in groups]
         if self.options.worst or self.options.best:
             content["changes"] = [
                 {name: value for name, value in change.items() if name != "group" or value is not None}
                 for change in self.changes
             ]
         if per_query:
-            by_query = map(by_run, values.values.transpose(2, 0, 1))
-            content["per_query"] = dict(zip(values.queries, by_query, strict=True))
+            by_query = map(self._by_run, self.values.values.transpose(2, 0, 1))
+            content["per_query"] = dict(zip(self.values.queries, by_query, strict=True))
+        return content
+
+    def _by_run(self, numbers: Floats) -> dict[str, dict[str, Any]]:
+        """{run: {metric: number}} of numbers (R, M)."""
+        names = [metric.name for metric in self.values.metrics]
+        rows = (dict(zip(names, row, strict=True)) for row in exact(numbers.tolist()))
+        return dict(zip(self.values.runs, rows, strict=True))
+
+    def _runs_to_dicts(self) -> list[dict[str, Any]]:
+        values = self.values
+        runs = [{"name": name, "path": path} for name, path in zip(values.runs, values.paths, strict=True)]
+        if self.judged is not None:
+            for run, share in zip(runs, exact(self.judged.means.tolist()), strict=True):
+                run[self.judged.name] = share
+        return runs
+
+    def _section_to_dict(self, section: Section) -> dict[str, Any]:
+        content: dict[str, Any] = {"queries": section.queries, "means": self._by_run(section.means)}
+        content["comparisons"] = [pair.to_dict() for pair in section.comparisons]
+        if section.anova:
+            content["anova"] = {}
+            for metric, anova in zip(self.values.metrics, section.anova, strict=True):
+                sources = {source: exact(vars(getattr(anova, source))) for source in SOURCES}
+                sizes = {"effect_sizes": exact(anova.effect_sizes.tolist()), "reason": anova.reason}
+                content["anova"][metric.name] = {"queries": anova.queries, **sources, **sizes}
         return content
 
     def settings(self) -> dict[str, Any]:
@@ -509,14 +511,15 @@ def compare_values(
     if options.sort is not None:
         values, options, judged = _sorted(values, options, judged)
     pairs = pairs_of(values, options)
-    parts, of_groups = _parts(values, options.by)
+    parts = _parts(values, options.by)
     changes: list[dict[str, Any]] = []
     if not sections:
         by_id = {group: part.in_order_of_ids() for group, part in parts.items()}
         sections = tuple(_section(group, by_id[group], parts[group].means, pairs, options) for group in parts)
         for group, part in by_id.items():
             changes += ({**change, "group": group} for change in _changes(part, pairs, options))
-    all_notices = [*notices, *_of_few_queries(sections), *_without_p(values, sections, options), *of_groups]
+    all_notices = [*notices, *_of_few_queries(sections), *_without_p(values, sections, options)]
+    all_notices += _of_groups(values, options.by)
     if judged is not None:
         all_notices += judged.notices(values.runs)
         if not judged.differs or judged.name in [column.name for column in values.metrics]:
@@ -593,23 +596,30 @@ def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
     return tuple((baseline, run) for run in range(count) if run != baseline)
 
 
-def _parts(values: QueryValues, groups: Groups) -> tuple[dict[str | None, QueryValues], list[Notice]]:
-    """All queries, then those of each group; and what should be known of the groups."""
+def _parts(values: QueryValues, groups: Groups) -> dict[str | None, QueryValues]:
+    """All queries, then those of each group. Raises InputError where no group has a query of the values."""
     parts: dict[str | None, QueryValues] = {None: values}
-    if not groups:
-        return parts, []
     position = {query: q for q, query in enumerate(values.queries)}
     for group, ids in groups:
         if chosen := sorted(position[query] for query in ids if query in position):
             parts[group] = values.select(np.array(chosen))
-    if len(parts) == 1:
+    if groups and len(parts) == 1:
         raise InputError("groups", "none of their queries is among those compared", hint="Check the query ids")
+    return parts
+
+
+def _of_groups(values: QueryValues, groups: Groups) -> Iterator[Notice]:
+    """The notices of queries that are in no group, and of queries of groups that are not compared."""
+    if not groups:
+        return
     grouped = dict.fromkeys(query for _, ids in groups for query in ids)
+    queries = set(values.queries)
     counted = values.select(np.flatnonzero(~np.isnan(values.values).all(axis=(0, 1)))).queries
     ungrouped = [query for query in counted if query not in grouped]
-    unknown = [query for query in grouped if query not in position]
-    kinds = (NoticeKind.UNGROUPED, ungrouped), (NoticeKind.UNKNOWN_GROUPED, unknown)
-    return parts, [Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES])) for kind, ids in kinds if ids]
+    unknown = [query for query in grouped if query not in queries]
+    for kind, ids in (NoticeKind.UNGROUPED, ungrouped), (NoticeKind.UNKNOWN_GROUPED, unknown):
+        if ids:
+            yield Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES]))
 
 
 def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[PairComparison]:

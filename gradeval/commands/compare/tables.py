@@ -12,11 +12,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradeval.arrays import Bools
 from gradeval.commands.compare.compare import LARGEST, ComparedMetric, Comparison, QueryValues, compare_values
 from gradeval.commands.compare.coverage import Coverage
 from gradeval.compare_options import CompareOptions
@@ -135,18 +136,24 @@ def _names(names: str | Iterable[str] | None) -> list[str]:
 
 def _counted_queries(tables: Sequence[ValueTable], query_ids: Any) -> list[str]:
     """The queries that count, of those in any table. Raises GradevalError."""
-    for table in reversed(tables[1:]):
-        in_others = list(
-            dict.fromkeys(query for other in tables if other is not table for query in other.queries)
-        )
-        if table.queries.keys().isdisjoint(in_others):
-            raise no_common_query(table.path, "the other tables", list(table.queries), in_others)
+    _check_common_queries(tables)
     every = dict.fromkeys(query for table in tables for query in table.queries)
     ids = query_ids.choose(every, "the tables") if isinstance(query_ids, LaterIds) else query_ids
-    if unknown := [query for query in ids or () if query not in every]:
+    if ids is None:
+        return list(every)
+    if unknown := [query for query in ids if query not in every]:
         raise UnknownQueryError(unknown, "the tables")
-    chosen = every if ids is None else set(ids)
+    chosen = set(ids)
     return [query for query in every if query in chosen]
+
+
+def _check_common_queries(tables: Sequence[ValueTable]) -> None:
+    """Raise InputError where a table has no query of the others."""
+    for table in reversed(tables[1:]):
+        others = (other.queries for other in tables if other is not table)
+        elsewhere = dict.fromkeys(chain.from_iterable(others))
+        if table.queries.keys().isdisjoint(elsewhere):
+            raise no_common_query(table.path, "the other tables", list(table.queries), list(elsewhere))
 
 
 def _weighted(values: QueryValues, evaluation: Options) -> tuple[QueryValues, list[Notice]]:
@@ -164,7 +171,23 @@ def _columns(
     tables: Sequence[ValueTable], metrics: Sequence[str], lower_is_better: Sequence[str]
 ) -> tuple[list[ComparedMetric], list[Notice]]:
     """The metrics to compare, by default all that every table has, and a notice of those that not all have."""
-    # metrics that tables spell in different ways, such as map and AP, get gradeval's name in all of them
+    _unify_spellings(tables)
+    present = list(dict.fromkeys(name for table in tables for name in table.values))
+    for name in lower_is_better:
+        if name not in present:
+            raise _in_no_table(name, present)
+    notices = []
+    if metrics:
+        names = _named_columns(tables, metrics, present)
+    else:
+        names = _common_columns(tables, present)
+        if excluded := [name for name in present if name not in names]:
+            notices.append(Notice(NoticeKind.EXCLUDED_METRICS, "", len(excluded), rule=", ".join(excluded)))
+    return [_compared(name, lower_is_better) for name in names], notices
+
+
+def _unify_spellings(tables: Sequence[ValueTable]) -> None:
+    """Metrics that tables spell in different ways, such as map and AP, get gradeval's name in all of them."""
     spellings: dict[Spec, set[str]] = {}
     for name in {name for table in tables for name in table.values}:
         if (spec := _spec(name)) is not None:
@@ -173,31 +196,49 @@ def _columns(
         if len(alike) > 1 and len(alike & table.values.keys()) == 1:
             values = table.values.items()
             table.values = {str(spec) if name in alike else name: of_metric for name, of_metric in values}
-    present = list(dict.fromkeys(name for table in tables for name in table.values))
-    hint = "there are " + first_names(present)
-    if unknown := [name for name in lower_is_better if name not in present]:
-        raise MetricError(f"{unknown[0]} is in no table", hint=hint)
-    names, notices = [], []
-    # a column may have any name, and a metric may be spelled as gradeval or trec_eval does
-    for text in (part for name in metrics for part in ([name] if name in present else split(name))):
-        spec = _spec(text)
-        same = [name for name in present if name == text or (spec is not None and _spec(name) == spec)]
-        if not same:
-            raise MetricError(f"{text} is in no table", hint=hint)
-        names.append(text if text in same else same[0])
+
+
+def _in_no_table(name: str, present: Sequence[str]) -> MetricError:
+    return MetricError(f"{name} is in no table", hint="there are " + first_names(present))
+
+
+def _named_columns(
+    tables: Sequence[ValueTable], metrics: Sequence[str], present: Sequence[str]
+) -> dict[str, None]:
+    """The columns of these metrics, which all tables must have. Raises MetricError, InputError."""
+    # a column may have any name, even one that is a list of metrics
+    texts = chain.from_iterable([name] if name in present else split(name) for name in metrics)
+    names = dict.fromkeys(_column(text, present) for text in texts)
     for name, table in product(names, tables):
         if name not in table.values:
             raise InputError(table.path, f"it has no values of {name}, only of {first_names(table.values)}")
-    if not metrics:
-        names = [name for name in present if all(name in table.values for table in tables)]
-        if not names:
-            shown = "; ".join(f"{table.path}: {first_names(table.values)}" for table in tables)
-            raise MetricError(f"no metric is in every table ({shown})")
-        if excluded := [name for name in present if name not in names]:
-            notices.append(Notice(NoticeKind.EXCLUDED_METRICS, "", len(excluded), rule=", ".join(excluded)))
-    of_gradeval = {name: spec.metric.higher_is_better for name in names if (spec := _spec(name)) is not None}
-    higher = {name: of_gradeval.get(name, True) for name in names} | dict.fromkeys(lower_is_better, False)
-    return [ComparedMetric(name, name, higher[name]) for name in dict.fromkeys(names)], notices
+    return names
+
+
+def _column(text: str, present: Sequence[str]) -> str:
+    """The column of a metric, which may be spelled as gradeval or trec_eval does. Raises MetricError."""
+    if text in present:
+        return text
+    spec = _spec(text)
+    for name in present:
+        if spec is not None and _spec(name) == spec:
+            return name
+    raise _in_no_table(text, present)
+
+
+def _common_columns(tables: Sequence[ValueTable], present: Sequence[str]) -> dict[str, None]:
+    """The columns that all tables have. Raises MetricError if there are none."""
+    names = dict.fromkeys(name for name in present if all(name in table.values for table in tables))
+    if not names:
+        shown = "; ".join(f"{table.path}: {first_names(table.values)}" for table in tables)
+        raise MetricError(f"no metric is in every table ({shown})")
+    return names
+
+
+def _compared(name: str, lower_is_better: Sequence[str]) -> ComparedMetric:
+    spec = _spec(name)
+    higher_is_better = True if spec is None else spec.metric.higher_is_better
+    return ComparedMetric(name, name, False if name in lower_is_better else higher_is_better)
 
 
 def _spec(name: str) -> Spec | None:
@@ -214,24 +255,36 @@ def _values(
     """The values for these metrics and queries, and notices of missing ones. complete: of queries='judged'."""
     lower = [column.name for column in columns if column.sign < 0] if complete else []
     rule = "judged" if complete and len(lower) < len(columns) else "both"
+    excluded = ", ".join(lower) if rule == "judged" else ""
     values = np.full((len(tables), len(columns), len(queries)), np.nan)
     notices, coverage = [], []
     for table, of_table in zip(tables, values, strict=True):
         missing = np.array([query not in table.queries for query in queries], np.bool_)
         present = len(queries) - int(missing.sum())
         coverage.append(Coverage(table.name, table.path, present, len(queries), "queries"))
-        lacks = [(NoticeKind.MISSING_VALUES, missing, ", ".join(lower) if rule == "judged" else "", rule)]
+        about_missing = Notice(NoticeKind.MISSING_VALUES, table.name, 0, excluded, rule=rule)
+        notices += _of_queries(about_missing, queries, missing)
         for row, column in zip(of_table, columns, strict=True):
             row[:] = [table.values[column.name].get(query, math.nan) for query in queries]
             if complete and column.sign > 0:
                 row[missing] = 0.0
-            lacks.append((NoticeKind.UNDEFINED, np.isnan(row) & ~missing, column.name, ""))
-        for kind, which, metric, of_kind in lacks:
-            ids = [queries[q] for q in np.flatnonzero(which).tolist()]
-            if ids:
-                notices.append(Notice(kind, table.name, len(ids), metric, tuple(ids[:MAX_QUERIES]), of_kind))
-    names, paths = tuple(table.name for table in tables), tuple(table.path for table in tables)
-    return QueryValues(tuple(queries), names, paths, tuple(columns), values, tuple(coverage)), notices
+            about_undefined = Notice(NoticeKind.UNDEFINED, table.name, 0, column.name)
+            notices += _of_queries(about_undefined, queries, np.isnan(row) & ~missing)
+    compared = QueryValues(
+        queries=tuple(queries),
+        runs=tuple(table.name for table in tables),
+        paths=tuple(table.path for table in tables),
+        metrics=tuple(columns),
+        values=values,
+        coverage=tuple(coverage),
+    )
+    return compared, notices
+
+
+def _of_queries(notice: Notice, queries: Sequence[str], chosen: Bools) -> list[Notice]:
+    """The notice with the ids of the chosen queries; none if none is chosen."""
+    ids = [queries[q] for q in np.flatnonzero(chosen).tolist()]
+    return [notice.replace(count=len(ids), queries=tuple(ids[:MAX_QUERIES]))] if ids else []
 
 
 Row = tuple[int, list[str]]  # the 0-based line at which it begins, and its fields
@@ -245,18 +298,10 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
     if first is None:
         raise no_data(source.name, len(lines) - 1)
     if first.startswith("{"):
-        command = "with the qrels and without --values: gradeval compare QRELS RESULT.json ..."
-        raise InputError(source.name, "this is JSON", hint=f"Compare saved results {command}")
-    values: Values
-    fields = _SPACES.split(first)
-    if len(fields) == 3 and (fields[0] == "runid" or is_number(fields[2])):  # of trec_eval
-        numbered = ((n, line.strip(" \t\r")) for n, line in enumerate(lines) if line.strip())
-        rows: Iterator[Row] = ((n, _SPACES.split(line)) for n, line in numbered)
-        count, values = 3, lambda row: [("", row[1], row[0], row[2])]
-    else:
-        rows = _csv_rows(source, lines, first)
-        _, head = next(rows)
-        count, values = len(head), _values_of(source, head, column)
+        command = "without --values: gradeval compare QRELS RESULT.json ..."
+        hint = f"Compare saved results with the qrels and {command}"
+        raise InputError(source.name, "this is JSON", hint=hint)
+    rows, count, values = _layout(source, lines, first, column)
     tables: dict[str, ValueTable] = {}
     problems: list[Problem] = []
     for number, row in rows:
@@ -278,16 +323,25 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
     return list(tables.values())
 
 
+def _layout(
+    source: Source, lines: Sequence[str], first: str, column: str | None
+) -> tuple[Iterator[Row], int, Values]:
+    """The rows of a table, how many fields they must have, and how their values are read."""
+    fields = _SPACES.split(first)
+    if len(fields) == 3 and (fields[0] == "runid" or is_number(fields[2])):  # of trec_eval
+        numbered = ((n, _SPACES.split(line.strip(" \t\r"))) for n, line in enumerate(lines) if line.strip())
+        return numbered, 3, lambda row: [("", row[1], row[0], row[2])]
+    rows = _csv_rows(source, lines, first)
+    _, head = next(rows)
+    return rows, len(head), _values_of(source, head, column)
+
+
 def _values_of(source: Source, head: list[str], column: str | None) -> Values:
     """How the rows of a table with this header are read; columns with texts of queries are ignored."""
     if head[:4] == _OWN:  # --tie-range adds columns
         return lambda row: [(row[0], row[1], row[2], row[3])]
     is_wide = head[:2] == _WIDE and len(head) > 2
-    for c, name in enumerate(head):
-        is_named = name not in ("", "Unnamed: 0") and not is_number(name)  # the latter as pandas writes it
-        if (name and name in head[:c]) or not (is_wide or is_named):
-            message = f"column {c + 1} is named {named(name)}{' too' * (name in head[:c])}"
-            raise InputError(source.name, message, line=1, hint=_HEADER)
+    _check_header(source, head, is_wide)
     if is_wide:
         return lambda row: [(run, row[0], row[1], text) for run, text in zip(head[2:], row[2:], strict=True)]
     if len(head) == 1:
@@ -295,6 +349,15 @@ def _values_of(source: Source, head: list[str], column: str | None) -> Values:
     ids = query_column(head, column, source.name)
     metrics = {c: name for c, name in enumerate(head) if c != ids and not usual_columns([name], "query")}
     return lambda row: [("", row[ids], name, row[c]) for c, name in metrics.items()]
+
+
+def _check_header(source: Source, head: Sequence[str], is_wide: bool) -> None:
+    """Raise InputError where two columns have the same name, or one has none. is_wide: runs may have any."""
+    for c, name in enumerate(head):
+        is_named = name not in ("", "Unnamed: 0") and not is_number(name)  # the latter as pandas writes it
+        if (name and name in head[:c]) or not (is_wide or is_named):
+            message = f"column {c + 1} is named {named(name)}{' too' * (name in head[:c])}"
+            raise InputError(source.name, message, line=1, hint=_HEADER)
 
 
 def _csv_rows(source: Source, lines: Sequence[str], first: str) -> Iterator[Row]:
