@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from gradeval.cli.job import Job, refuse_options, with_job
 from gradeval.compare_options import COMPARISON, FURTHER, CompareOptions, split_options
 from gradeval.file_formats import LabelledRuns, labelled, run_files, run_names
 from gradeval.options import COMPARED_METRICS, MORE, PROCESS, Options
+
+if TYPE_CHECKING:
+    from gradeval.commands.compare.compare import Comparison
 
 EPILOG = """\b
 Examples:
@@ -103,42 +106,78 @@ def compare_command(
     if no_summary and job.asked_format == "json":
         raise click.UsageError("-n and -f json are mutually exclusive: JSON has the comparisons.")
     if of_values:
-        from gradeval.commands.compare.tables import compare_tables
-
-        taken = signature(compare_tables).parameters
-        unused = (name for name in Options.rows(without=(MORE, PROCESS)) if name not in taken)
-        refuse_options(("signature", *unused), "and --values are mutually exclusive: nothing is evaluated")
-        if not files:
-            raise click.UsageError("Missing argument: the tables of values to compare.")
-    elif lower_is_better:
-        raise click.UsageError(
-            "--lower-is-better requires --values: the direction of gradeval's metrics is known."
-        )
-    elif not files or (len(files) < 2 and not options["features"]):
-        hint = "tables without qrels go with --values" if files else "the qrels, then two runs or more"
-        raise click.UsageError(f"Missing argument 'QRELS RUN RUN...': {hint}.")
+        _check_tables(files)
+    else:
+        _check_runs(files, options["features"], lower_is_better)
     runs = with_baseline(files if of_values else files[1:], options["baseline"])
     job.open(*(path for _, path in runs if path != "-"))
+    comparison: Comparison | None
     with job.running():
         if of_values:
-            used = {name: options[name] for name in taken if name in options}
-            comparison = compare_tables(runs, metrics, lower_is_better=lower_is_better, **used)
+            comparison = _compared_tables(runs, metrics, lower_is_better, options)
         else:
-            from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
-
-            compared_as, evaluation = split_options(options)
-            paths, hashes = runs or [(None, files[0])], job.format == "json" or job.signature
-            results, specs = evaluate_to_compare(
-                files[0], paths, metrics or None, evaluation, hashes=hashes, per_query=per_query
-            )
-            if job.report_failed(results.failed):
-                return 2
-            comparison = compare_results(results, specs, compared_as)
-            if job.signature:
-                signatures = results.signatures(specs)
-                comparison = replace(comparison, inputs={**comparison.inputs, "signatures": signatures})
-    if not job.passes(comparison.notices, runs=len(comparison.values.runs)):
+            comparison = _compared_runs(job, files[0], runs, metrics or None, options, per_query=per_query)
+    if comparison is None or not job.passes(comparison.notices, runs=len(comparison.values.runs)):
         return 2
     job.print(comparison, per_query=per_query, summary=not no_summary, relative=relative)
     job.sign(comparison.inputs.get("signatures", ()))
     return 0
+
+
+def _check_tables(files: Sequence[str]) -> None:
+    """Raise UsageError without tables of values, or for an option of evaluations."""
+    unused = Options.rows(without=(MORE, PROCESS)).keys() - _options_of_tables()
+    refuse_options(("signature", *unused), "and --values are mutually exclusive: nothing is evaluated")
+    if not files:
+        raise click.UsageError("Missing argument: the tables of values to compare.")
+
+
+def _options_of_tables() -> set[str]:
+    from gradeval.commands.compare.tables import compare_tables
+
+    return {*signature(compare_tables).parameters}
+
+
+def _check_runs(files: Sequence[str], features: Sequence[str], lower_is_better: Sequence[str]) -> None:
+    """Raise UsageError without qrels and two runs, one of which a feature may be."""
+    if lower_is_better:
+        raise click.UsageError(
+            "--lower-is-better requires --values: the direction of gradeval's metrics is known."
+        )
+    if not files or (len(files) < 2 and not features):
+        hint = "tables without qrels go with --values" if files else "the qrels, then two runs or more"
+        raise click.UsageError(f"Missing argument 'QRELS RUN RUN...': {hint}.")
+
+
+def _compared_tables(
+    tables: LabelledRuns, metrics: Sequence[str], lower_is_better: Sequence[str], options: dict[str, Any]
+) -> Comparison:
+    from gradeval.commands.compare.tables import compare_tables
+
+    names = _options_of_tables()
+    used = {name: value for name, value in options.items() if name in names}
+    return compare_tables(tables, metrics, lower_is_better=lower_is_better, **used)
+
+
+def _compared_runs(
+    job: Job,
+    qrels: str,
+    runs: LabelledRuns,
+    metrics: Sequence[str] | None,
+    options: dict[str, Any],
+    *,
+    per_query: bool,
+) -> Comparison | None:
+    """None where a run cannot be evaluated, which is reported."""
+    from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
+
+    compared_as, evaluation = split_options(options)
+    paths, hashes = runs or [(None, qrels)], job.format == "json" or job.signature
+    results, specs = evaluate_to_compare(qrels, paths, metrics, evaluation, hashes=hashes, per_query=per_query)
+    if job.report_failed(results.failed):
+        return None
+    comparison = compare_results(results, specs, compared_as)
+    if not job.signature:
+        return comparison
+    inputs = {**comparison.inputs, "signatures": results.signatures(specs)}
+    return replace(comparison, inputs=inputs)
