@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gradeval.arrays import Floats
 from gradeval.commands.compare import compare as comparison
 from gradeval.commands.compare.coverage import (
     TOLERANCE,
@@ -115,38 +116,58 @@ def parse_checks(kind: str, text: str) -> list[Check]:
     def wrong(reason: str) -> OptionError:
         return OptionError(f"{kind} {described(text)}: {reason}")
 
-    parts = match.groupdict()
     try:
-        amount, share = (parse_number(parts.get(name) or "0") + 0.0 for name in ("amount", "share"))
+        check = _without_metric(kind, match.groupdict())
     except ValueError:
         raise wrong(f"not a finite number, as in '{example}'") from None
-    is_percent = bool(parts.get("percent"))
-    if kind == REQUIRE and is_percent:
-        amount, is_percent = amount / 100, False
-    if kind != REQUIRE and amount < 0:
-        raise wrong("the amount must not be below 0: improvement never fails")
-    if not 0 <= share <= 100:
-        raise wrong("the share of queries must be from 0% to 100%")
-    if kind == REQUIRE and parts["metrics"].lower() == COVERAGE:
-        if not 0 <= amount <= 1:
-            raise wrong("coverage is a share from 0 to 1; write 95% or 0.95")
-        return [Check(kind, None, parts["operator"], amount)]
-    if COVERAGE in parts["metrics"].lower().split():  # without a cutoff it is no metric, unlike FreshStack's
+    names = match["metrics"].lower()
+    if reason := _invalid_numbers(check, names):
+        raise wrong(reason)
+    if kind == REQUIRE and names == COVERAGE:
+        return [check]
+    if COVERAGE in names.split():  # without a cutoff it is no metric, unlike FreshStack's
         raise wrong(f"{COVERAGE} is checked by itself, with {REQUIRE}")
-    specs = parse(parts["metrics"])
+    specs = parse(match["metrics"])
     for spec in specs:
         if spec.metric.text:
             raise OptionError(f"{spec}{_IS_TEXT}")
-        if not (kind == REQUIRE or spec.metric.per_query):
-            raise wrong(f"{spec} has no value for each query, so runs cannot be compared by it. Use {REQUIRE}")
-        if kind not in (REQUIRE, NO_WORSE) and amount >= _largest_fall(spec, is_percent):
-            write = "0.5 in 5%" if kind == MAX_QUERY_DROP else f"{_text(amount if amount < 100 else 2.0)}%"
-            raise wrong(f"{spec} cannot fall by more, so this never fails. Write '{spec} {write}'")
+        if reason := _unsuitable_metric(check, spec):
+            raise wrong(reason)
+    return [replace(check, spec=spec) for spec in specs]
+
+
+def _without_metric(kind: str, parts: Mapping[str, str | None]) -> Check:
+    """The check of the parts of a text. Raises ValueError for what is no number."""
+    amount, share = (parse_number(parts.get(name) or "0") + 0.0 for name in ("amount", "share"))
+    is_relative = bool(parts.get("percent"))
+    if kind == REQUIRE and is_relative:
+        amount, is_relative = amount / 100, False
     operator = parts.get("operator") or ""
-    return [
-        Check(kind, spec, operator=operator, amount=amount, is_relative=is_percent, share=share)
-        for spec in specs
-    ]
+    return Check(kind, None, operator, amount, is_relative=is_relative, share=share)
+
+
+def _invalid_numbers(check: Check, names: str) -> str:
+    """Why the numbers of a check of these metrics are wrong, '' if they are not."""
+    if check.kind != REQUIRE and check.amount < 0:
+        return "the amount must not be below 0: improvement never fails"
+    if not 0 <= check.share <= 100:
+        return "the share of queries must be from 0% to 100%"
+    if check.kind == REQUIRE and names == COVERAGE and not 0 <= check.amount <= 1:
+        return "coverage is a share from 0 to 1; write 95% or 0.95"
+    return ""
+
+
+def _unsuitable_metric(check: Check, spec: Spec) -> str:
+    """Why this kind of checks cannot be of the metric, '' if it can."""
+    if check.kind == REQUIRE:
+        return ""
+    if not spec.metric.per_query:
+        return f"{spec} has no value for each query, so runs cannot be compared by it. Use {REQUIRE}"
+    if check.kind != NO_WORSE and check.amount >= _largest_fall(spec, check.is_relative):
+        percent = check.amount if check.amount < 100 else 2.0
+        example = "0.5 in 5%" if check.kind == MAX_QUERY_DROP else f"{_text(percent)}%"
+        return f"{spec} cannot fall by more, so this never fails. Write '{spec} {example}'"
+    return ""
 
 
 def _largest_fall(spec: Spec, is_percent: bool) -> float:
@@ -280,11 +301,11 @@ def judge(
     default all, but of the run what a check of its coverage requires. worst: queries to list for each check.
     """
     percent = defined = FULL_COVERAGE if min_coverage is None else min_coverage
+    lacks = [_lacks(results, r, percent) for r in range(len(results.runs))]
     bounds = [check.amount for check in checks if check.spec is None and check.operator in (">=", ">")]
-    runs = range(len(results.runs))
-    lacks = [_lacks(results, r, percent) for r in runs]
     if bounds and min_coverage is None:
-        lacks[RUN], defined = "", 100 * max(bounds)
+        lacks[RUN] = ""
+        defined = 100 * max(bounds)
     outcomes = []
     for check in checks:
         outcome = (_against_baseline if check.needs_baseline else _require)(check, results, worst)
@@ -292,20 +313,28 @@ def judge(
         if reason := outcome.reason or undefined or next(filter(None, lacks), ""):
             outcome = replace(outcome, verdict="error", reason=reason)
         outcomes.append(outcome)
+    return GateReport(
+        outcomes=tuple(outcomes),
+        coverage=coverage_of_runs(results),
+        min_coverage=percent,
+        notices=tuple(_notices(results, checks, outcomes)),
+        inputs={"qrels": results.judged_by, "options": dict(results.options)},
+    )
+
+
+def _notices(results: Results, checks: Sequence[Check], outcomes: Iterable[CheckOutcome]) -> list[Notice]:
+    """The notices of the results that concern the checks, and of how far they can be judged."""
     names = {"", *(str(check.spec) for check in checks)}
-    of_judged = (
-        NoticeKind.JUDGED_SHARE,
-        NoticeKind.JUDGED_DIFFERS,
-    )  # which name Judged@k, whether it is checked or not
+    # those that name Judged@k, whether it is checked or not
+    of_judged = (NoticeKind.JUDGED_SHARE, NoticeKind.JUDGED_DIFFERS)
     notices = [notice for notice in results.notices if notice.metric in names or notice.kind in of_judged]
     notices = that_matter(notices, checks)
     fewest = min((outcome.n for outcome in outcomes if outcome.n), default=ENOUGH_TO_GATE)
     if fewest < ENOUGH_TO_GATE:
         notices.append(Notice(NoticeKind.FEW_QUERIES, "", fewest, rule="gate"))
-    if any(check.needs_baseline for check in checks) and (of_runs := comparison.Judged.of(results)) is not None:
-        notices += of_runs.notices([run.name for run in results.runs])
-    inputs = {"qrels": results.judged_by, "options": dict(results.options)}
-    return GateReport(tuple(outcomes), coverage_of_runs(results), percent, tuple(notices), inputs=inputs)
+    if any(check.needs_baseline for check in checks) and (judged := comparison.Judged.of(results)) is not None:
+        notices += judged.notices([run.name for run in results.runs])
+    return notices
 
 
 def that_matter(notices: Iterable[Notice], checks: Iterable[Check]) -> list[Notice]:
@@ -350,31 +379,40 @@ def _lacks(results: Results, r: int, percent: float) -> str:
 
 
 def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
-    spec, n = check.spec, 0
-    if spec is None:
-        value = coverage(results, RUN).share
-    elif is_num_q(spec):
-        value = float(results.runs[RUN].counted.sum())
-    else:
-        value, undefined = results.mean(RUN, spec), results.undefined(RUN, spec)
-        n = Sample.of(results.values(RUN, spec), None if spec.metric.is_summed else results.weights).n
-        if spec.metric.is_summed and undefined:
-            value = math.nan
+    value, n = _required_value(check.spec, results)
     if math.isnan(value):
         return CheckOutcome(check, "error", bound=check.amount, reason=f"{check.metric} is undefined", n=n)
-    is_lower_bound = check.operator in (">=", ">")
-    margin = value - check.amount if is_lower_bound else check.amount - value
+    margin = value - check.amount if check.operator in (">=", ">") else check.amount - value
     holds = margin > TOLERANCE if check.operator in (">", "<") else margin >= -TOLERANCE
-    queries: tuple[WorstQuery, ...] = ()
-    if not holds and spec is None:
+    outcome = CheckOutcome(check, "held", value, check.amount, margin, n=n)
+    if not holds:
+        outcome = replace(outcome, verdict="failed", worst=_worst_required(check, results, worst))
+    return outcome
+
+
+def _required_value(spec: Spec | None, results: Results) -> tuple[float, int]:
+    """The value of the run, and of how many queries it is the mean, or 0. spec: None for coverage."""
+    if spec is None:
+        return coverage(results, RUN).share, 0
+    if is_num_q(spec):
+        return float(results.runs[RUN].counted.sum()), 0
+    is_summed = spec.metric.is_summed
+    n = Sample.of(results.values(RUN, spec), None if is_summed else results.weights).n
+    if is_summed and results.undefined(RUN, spec):
+        return math.nan, n
+    return results.mean(RUN, spec), n
+
+
+def _worst_required(check: Check, results: Results, count: int) -> tuple[WorstQuery, ...]:
+    """The queries that count most against a check of a value, as many as this."""
+    if check.spec is None:
         missing = [query for notice in missing_notices(results, RUN) for query in notice.queries]
-        queries = tuple(WorstQuery(query, math.nan) for query in missing[:worst])
-    elif not holds and spec is not None and spec.metric.per_query:
-        by_id = comparison.QueryValues.of(results, [spec]).in_order_of_ids()
-        gains = by_id.values[RUN, 0] * (1 if is_lower_bound else -1)
-        queries = _worst(by_id, comparison.lowest(gains, worst))
-    verdict: Verdict = "held" if holds else "failed"
-    return CheckOutcome(check, verdict, value, check.amount, margin, n=n, worst=queries)
+        return tuple(WorstQuery(query, math.nan) for query in missing[:count])
+    if not check.spec.metric.per_query:
+        return ()
+    by_id = comparison.QueryValues.of(results, [check.spec]).in_order_of_ids()
+    gains = by_id.values[RUN, 0] * (1 if check.operator in (">=", ">") else -1)
+    return _worst(by_id, comparison.lowest(gains, count))
 
 
 def _worst(values: comparison.QueryValues, positions: Iterable[int]) -> tuple[WorstQuery, ...]:
@@ -385,46 +423,82 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     """By the queries where both the run and the baseline have a value."""
     assert check.spec is not None
     values = comparison.QueryValues.of(results, [check.spec])
-    [run, baseline], sign = values.values[:, 0], values.metrics[0].sign
-    gains = sign * values.differences(BASELINE, RUN)[0]  # a loss is below 0
-    pairs, amount = gains[~np.isnan(gains)], check.amount
-    weighted = Sample.of(gains, values.weights)
-    gain, n = weighted.mean, len(pairs) if check.kind == MAX_QUERY_DROP else weighted.n
-    mean, baseline_mean = (
-        Sample.of(np.where(np.isnan(gains), np.nan, of_run), values.weights).mean for of_run in (run, baseline)
-    )
+    gains = _gains(values)
+    outcome = _paired_means(check, values, gains)
+    gain = Sample.of(gains, values.weights).mean
+    if undefined := _without_pairs(results, values, gain):
+        return replace(outcome, reason=f"{check.metric} is undefined{undefined}")
+    amount = check.amount
     if check.is_relative:
-        amount *= abs(baseline_mean) / 100
-    outcome = CheckOutcome(check, "error", n=n, mean=mean, baseline_mean=baseline_mean)
-    reason = f"{check.metric} is undefined"
-    if math.isnan(gain):
-        of_weight = "" if values.weights is None else " with a weight above 0"
-        return replace(outcome, reason=f"{reason}: no query{of_weight} has a value in both runs")
-    if lost := int((np.isnan(run) & ~np.isnan(baseline) & results.runs[RUN].counted).sum()):
-        queries = many(lost, "query", "queries")
-        return replace(outcome, reason=f"{reason} for {queries} where the baseline has a value")
+        amount *= abs(outcome.baseline_mean) / 100
     if check.kind == MAX_DROP:
-        bound, margin = baseline_mean - sign * amount, amount + gain
-        outcome = replace(outcome, value=mean, bound=bound, margin=margin)
+        bound = outcome.baseline_mean - values.metrics[0].sign * amount
+        outcome = replace(outcome, value=outcome.mean, bound=bound, margin=amount + gain)
     elif check.kind == MAX_QUERY_DROP:
-        share, bound = float((pairs < -amount - TOLERANCE).mean()), check.share / 100
+        share = float((gains[~np.isnan(gains)] < -amount - TOLERANCE).mean())
+        bound = check.share / 100
         outcome = replace(outcome, value=share, bound=bound, margin=bound - share)
-    else:  # the interval must reach 0; for NON_INFERIOR, it must lie above minus the amount
-        [test] = paired_tests("t", gains[:, None], ALPHA, Sampling(), values.weights)
-        outcome = replace(outcome, value=sign * gain, bound=0.0 - sign * amount)
-        if math.isnan(test.low):
-            return replace(outcome, reason=f"no interval: {test.reason}")
-        low, high = (test.low, test.high) if sign > 0 else (-test.high, -test.low)
-        margin = (test.low if check.kind == NON_INFERIOR else test.high) + amount
-        outcome = replace(outcome, margin=margin, low=low, high=high)
+    else:
+        outcome = _with_interval(outcome, values, gains, amount)
+        if outcome.reason:
+            return outcome
     if at_least(outcome.margin, 0.0):
         exceeds = check.kind in (MAX_DROP, NON_INFERIOR) and gain > amount + TOLERANCE
         return replace(outcome, verdict="held", exceeds=exceeds)
-    contains_bound = check.kind == NON_INFERIOR and at_least(test.high + amount, 0.0)
+    contains_bound = False
+    if check.kind == NON_INFERIOR:
+        highest_gain = outcome.high if values.metrics[0].sign > 0 else -outcome.low
+        contains_bound = at_least(highest_gain + amount, 0.0)
+    verdict: Verdict = "inconclusive" if contains_bound else "failed"
+    return replace(outcome, verdict=verdict, worst=_fallen(values, worst))
+
+
+def _gains(values: comparison.QueryValues) -> Floats:
+    """How much better the run is for each query, (Q,): a loss is below 0. NaN without both values."""
+    gains: Floats = values.metrics[0].sign * values.differences(BASELINE, RUN)[0]
+    return gains
+
+
+def _paired_means(check: Check, values: comparison.QueryValues, gains: Floats) -> CheckOutcome:
+    """The means of both runs over their pairs of values, before the verdict."""
+    is_paired = ~np.isnan(gains)
+    mean, baseline_mean = (
+        Sample.of(np.where(is_paired, of_run, np.nan), values.weights).mean for of_run in values.values[:, 0]
+    )
+    n = int(is_paired.sum()) if check.kind == MAX_QUERY_DROP else Sample.of(gains, values.weights).n
+    return CheckOutcome(check, "error", n=n, mean=mean, baseline_mean=baseline_mean)
+
+
+def _without_pairs(results: Results, values: comparison.QueryValues, gain: float) -> str:
+    """Where the metric is undefined so that no check against the baseline can be judged, '' if nowhere."""
+    if math.isnan(gain):
+        of_weight = "" if values.weights is None else " with a weight above 0"
+        return f": no query{of_weight} has a value in both runs"
+    lacks, baseline_lacks = np.isnan(values.values[:, 0])
+    lost = int((lacks & ~baseline_lacks & results.runs[RUN].counted).sum())
+    return f" for {many(lost, 'query', 'queries')} where the baseline has a value" if lost else ""
+
+
+def _with_interval(
+    outcome: CheckOutcome, values: comparison.QueryValues, gains: Floats, amount: float
+) -> CheckOutcome:
+    """With the interval, which must reach 0; for NON_INFERIOR, it must lie above minus the amount."""
+    sign = values.metrics[0].sign
+    [test] = paired_tests("t", gains[:, None], ALPHA, Sampling(), values.weights)
+    gain = Sample.of(gains, values.weights).mean
+    outcome = replace(outcome, value=sign * gain, bound=0.0 - sign * amount)
+    if math.isnan(test.low):
+        return replace(outcome, reason=f"no interval: {test.reason}")
+    low, high = (test.low, test.high) if sign > 0 else (-test.high, -test.low)
+    margin = (test.low if outcome.check.kind == NON_INFERIOR else test.high) + amount
+    return replace(outcome, margin=margin, low=low, high=high)
+
+
+def _fallen(values: comparison.QueryValues, count: int) -> tuple[WorstQuery, ...]:
+    """The queries that lost most, as many as this."""
     by_id = values.in_order_of_ids()
-    gains = sign * by_id.differences(BASELINE, RUN)[0]
-    fell = _worst(by_id, [q for q in comparison.lowest(gains, worst) if gains[q] < 0])
-    return replace(outcome, verdict="inconclusive" if contains_bound else "failed", worst=fell)
+    gains = _gains(by_id)
+    return _worst(by_id, [q for q in comparison.lowest(gains, count) if gains[q] < 0])
 
 
 # --- files of checks, in TOML
@@ -552,23 +626,15 @@ def first_config(
     results: Results, checks: Iterable[Check], baseline: str | None, options: Options, path: str | None
 ) -> str:
     """A commented file of these checks, with bounds from the results. path: its own, None: standard output."""
-
-    def beside(other: str) -> str:
-        return other if path is None else os.path.relpath(other, os.path.dirname(os.path.realpath(path)))
-
     specs = list(dict.fromkeys(check.spec for check in checks if check.spec is not None))
-    has_direction = [spec for spec in specs if _has_direction(spec)]
     requirements = "\n".join(_requirements(results, specs))
     run, qrels = printable(results.runs[0].path), printable(results.qrels)
-    compared = [str(spec) for spec in has_direction if spec.metric.per_query]
+    compared = [str(spec) for spec in specs if _has_direction(spec) and spec.metric.per_query]
     is_path = baseline not in (None, "-")
     off = "" if is_path else "# "
     lowest = min(of_run.share for of_run in coverage_of_runs(results))
     percent = math.floor(10 * FULL_COVERAGE * lowest) / 10
-    values = _not_default(options, results.options["query_ids"])
-    values |= {name: beside(values[name]) for name in FILE_PATHS if name in values}
-    if "columns" in values:
-        values["columns"] = dict(values["columns"])
+    values = _options_of_file(options, results.options["query_ids"], path)
     return f"""\
 # Checks of 'gradeval gate QRELS RUN --config FILE'.
 # In {PYPROJECT} they belong below [{TABLE}] and [{TABLE}.options], and need no --config.
@@ -581,7 +647,7 @@ require = [
 
 # The run to compare with, or its saved result (gradeval QRELS RUN -q -f json -o baseline.json). The
 # path is relative to this file; gradeval gate --update-baseline writes it, with --force the first time.
-{off}baseline = {_toml(beside(str(baseline)) if is_path else "baseline.json")}
+{off}baseline = {_toml(_beside(path, str(baseline)) if is_path else "baseline.json")}
 
 # The mean must not fall by more than this, in the metric's unit or in percent of the baseline's.
 {off}max-drop = {_toml([f"{name} 2%" for name in compared])}
@@ -619,6 +685,20 @@ def _requirements(results: Results, specs: Iterable[Spec]) -> Iterator[str]:
             # neither high nor low is better: no bound follows from the value, except of what is judged
             off = "" if _has_direction(spec) or spec.metric.name == "Judged" else "# "
             yield f"  {off}{_toml(f'{spec} {_bound(spec, value)}')},  # {number(value, 4)}"
+
+
+def _beside(path: str | None, other: str) -> str:
+    """A path relative to the file of checks at the first one."""
+    return other if path is None else os.path.relpath(other, os.path.dirname(os.path.realpath(path)))
+
+
+def _options_of_file(options: Options, query_ids: Any, path: str | None) -> dict[str, Any]:
+    """The options of a file of checks at this path, as it has them."""
+    values = _not_default(options, query_ids)
+    values |= {name: _beside(path, values[name]) for name in FILE_PATHS if name in values}
+    if "columns" in values:
+        values["columns"] = dict(values["columns"])
+    return values
 
 
 def _not_default(options: Options, query_ids: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 
 from gradeval.commands.compare.coverage import TOLERANCE
 from gradeval.commands.gate import gate
@@ -25,14 +26,8 @@ def document(report: gate.GateReport, options: doc.RenderOptions) -> doc.OutputD
     ]
 
     def blocks() -> Iterator[doc.Block]:
-        reasons: dict[str, list[str]] = {}
-        for outcome in report.outcomes:
-            if outcome.reason:
-                reasons.setdefault(outcome.reason, []).append(str(outcome.check))
-        if reasons:
-            checks = (names[0] if len(names) == 1 else f"{len(names)} checks" for names in reasons.values())
-            lines = [f"{check}: {reason}." for check, reason in zip(checks, reasons, strict=True)]
-            yield doc.Sentences(list(map(visible, lines)))
+        if reasons := _reasons(report):
+            yield doc.Sentences(reasons)
         if is_judged := report.counts["error"] < len(report.outcomes):
             title = f"Checks: {visible(report.name)}" if report.name else "Checks"
             yield doc.grid_of(title, _CHECKS, outcomes, options.digits)
@@ -40,24 +35,40 @@ def document(report: gate.GateReport, options: doc.RenderOptions) -> doc.OutputD
                 yield doc.grid_of("Worst queries", _WORST, worst, options.digits, 2)
         if report.problems and options.format != "table":  # there they are errors on the terminal
             yield doc.Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
-        kinds = [outcome.check.kind for outcome in report.outcomes if not math.isnan(outcome.low)]
-        level, rate = f"{100 * (1 - gate.ALPHA):g} % confidence", f"{100 * gate.ALPHA / 2:g} %"
-        how_judged = f"{level}, two-sided, paired t-test, uncorrected for the number of checks"
-        sentences = [f"R{_subject(report)[1:]}."] if report.subject else []
-        if kinds:
-            sentences.append(f"Intervals: {how_judged}.")
-        if gate.NO_WORSE in kinds:
-            sentences.append(f"Where nothing changed, {rate} of the {gate.NO_WORSE} checks fail by chance.")
-        if gate.NON_INFERIOR in kinds:
-            sentences.append(f"{gate.NON_INFERIOR} is inconclusive where the interval contains the bound.")
-        sentences += filter(None, [_exceeded(report)])
-        if is_judged and sentences:
-            yield doc.Sentences(list(map(visible, sentences)))
+        if is_judged and (sentences := list(map(visible, _legend(report)))):
+            yield doc.Sentences(sentences)
         yield doc.StyledLine(verdict_line(report), "strong")
 
     tables = [(_CHECKS, outcomes)] + ([(_WORST, worst)] if worst else [])
     rows = (doc.rows_of(columns, of_table, options.digits) for columns, of_table in tables)
     return doc.OutputDocument(blocks=blocks, rows=lambda: rows, content=report.to_dict, is_log=True)
+
+
+def _reasons(report: gate.GateReport) -> list[str]:
+    """Why checks could not be judged: a sentence for each reason."""
+    checks: dict[str, list[str]] = {}
+    for outcome in report.outcomes:
+        if outcome.reason:
+            checks.setdefault(outcome.reason, []).append(str(outcome.check))
+    subjects = (names[0] if len(names) == 1 else f"{len(names)} checks" for names in checks.values())
+    return [visible(f"{subject}: {reason}.") for subject, reason in zip(subjects, checks, strict=True)]
+
+
+def _legend(report: gate.GateReport) -> Iterator[str]:
+    """The sentences below the tables."""
+    kinds = [outcome.check.kind for outcome in report.outcomes if not math.isnan(outcome.low)]
+    if report.subject:
+        yield f"R{_subject(report)[1:]}."
+    if kinds:
+        level = f"{100 * (1 - gate.ALPHA):g} % confidence"
+        yield f"Intervals: {level}, two-sided, paired t-test, uncorrected for the number of checks."
+    if gate.NO_WORSE in kinds:
+        rate = f"{100 * gate.ALPHA / 2:g} %"
+        yield f"Where nothing changed, {rate} of the {gate.NO_WORSE} checks fail by chance."
+    if gate.NON_INFERIOR in kinds:
+        yield f"{gate.NON_INFERIOR} is inconclusive where the interval contains the bound."
+    if exceeded := _exceeded(report):
+        yield exceeded
 
 
 def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
@@ -191,24 +202,29 @@ def junit(report: gate.GateReport, digits: Digits) -> str:
 
 def github(report: gate.GateReport, digits: Digits, warnings: Sequence[str] = ()) -> str:
     """Commands that the runner of GitHub Actions reads in the log, a line each; the first is the verdict."""
+    # everything behind the second '::' is text, in which '%' begins an escape; so do ':' and ',' in the title
+    title = _titled(report).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
+    commands = _annotations(report, digits, warnings)
+    escaped = ((level, printable(text).replace("%", "%25")) for level, text in commands)
+    return "".join(f"::{level} title={title}::{text}\n" for level, text in escaped)
+
+
+def _annotations(report: gate.GateReport, digits: Digits, warnings: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The level and the text of each."""
     subject = f" ({_subject(report)})" if report.subject else ""
-    commands = [("notice" if report.exit_code == 0 else "error", verdict_line(report) + subject)]
-    commands += [("error", problem) for problem in report.problems]
-    commands += [("warning", warning) for warning in warnings]
-    shows_worst = _shows_worst(report)
+    yield "notice" if report.exit_code == 0 else "error", verdict_line(report) + subject
+    yield from zip(repeat("error"), report.problems, strict=False)
+    yield from zip(repeat("warning"), warnings, strict=False)
     undecided = Counter(outcome.reason for outcome in report.outcomes if outcome.verdict == "error")
-    commands += [("error", f"{count} checks: {reason}") for reason, count in undecided.items() if count > 1]
+    yield from (("error", f"{count} checks: {reason}") for reason, count in undecided.items() if count > 1)
+    shows_worst = _shows_worst(report)
     for outcome in report.outcomes:
         if outcome.verdict != "held" and undecided[outcome.reason] < 2:
             ids = ", ".join(query.query for query in outcome.worst if outcome in shows_worst)
             queries = f"; worst queries: {ids}" if ids else ""
-            commands.append(("error", f"{outcome.check}: {_message(outcome, digits)}{queries}"))
+            yield "error", f"{outcome.check}: {_message(outcome, digits)}{queries}"
     if exceeded := _exceeded(report):
-        commands.append(("notice", exceeded))
-    # everything behind the second '::' is text, in which '%' begins an escape; so do ':' and ',' in the title
-    title = _titled(report).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
-    escaped = ((level, printable(text).replace("%", "%25")) for level, text in commands)
-    return "".join(f"::{level} title={title}::{text}\n" for level, text in escaped)
+        yield "notice", exceeded
 
 
 def append_summary(path: str, report: gate.GateReport, digits: Digits) -> None:
