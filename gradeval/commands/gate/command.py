@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from gradeval.options import Options
 if TYPE_CHECKING:
     from gradeval.commands.gate.gate import GateConfig, GateReport
     from gradeval.evaluation.results import Results
+    from gradeval.formats.lines import TomlFile
     from gradeval.formats.output import OutputFile
 
 FORMATS = ("table", "tsv", "json", "md")
@@ -156,36 +157,25 @@ def gate_command(
     """
     from gradeval.commands.gate import gate
 
+    _check_usage(job)
     texts = {kind: options.pop(kind.replace("-", "_")) for kind in gate.KINDS}
-    if init and any([*texts.values(), config, junit, github, job.asked_format, name, update_baseline]):
-        raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
-    if metrics and not init:
-        raise click.UsageError("-m requires --init: the checks name their metrics.")
-    if run is None and not options["features"]:
-        raise click.UsageError("Missing argument 'RUN'.")
-    if force and not update_baseline:
-        raise click.UsageError("--force requires --update-baseline.")
-    if force and any([junit, github, job.output, job.asked_format]):
-        raise click.UsageError("--force judges nothing, and goes with no report.")
     if init:
-        return _write_first_config(job, qrels, run, baseline, metrics, options)
+        return _write_first_config(job, qrels, run, options, baseline=baseline, metrics=metrics)
     reports = _Reports(job, junit, github)
-    typed = _typed_options()
-    path, updated = config or gate.PYPROJECT, None
-    subject = {"run": qrels if run is None else labelled(run)[1]}
+    reports.name = name
+    reports.subject["run"] = qrels if run is None else labelled(run)[1]
+    path = config or gate.PYPROJECT
+    updated: OutputFile | None = None
+    file: TomlFile | None = None
     try:
         reports.open(path)
         file = gate.open_config(config)
         read = [path, *gate.named_files(file)]
         reports.open(*read)
         settings = gate.read_config(file, texts, baseline, min_coverage)
-        name = name or settings.name
-        if settings.baseline is not None:
-            subject["baseline"] = labelled(settings.baseline)[1]
-        options |= {option: value for option, value in settings.options.items() if option not in typed}
-        chosen = Options(**options)
-        ids = job.query_ids.text if job.query_ids else None
-        subject |= {"qrels": qrels, **gate.options_in_words(chosen, ids)}
+        reports.describe(settings)
+        chosen = _chosen_options(options, settings)
+        reports.describe_evaluation(qrels, chosen)
         if update_baseline:
             updated = _baseline_file(job, settings.baseline, force, read)
         judgments, runs = gate.opened(qrels, run, None if force else settings.baseline)
@@ -198,14 +188,47 @@ def gate_command(
         if updated and report.exit_code == 0:  # a check of coverage may ask for less than a baseline needs
             gate.check_baseline(results, updated.path, settings.min_coverage)
     except GradevalError as error:
-        problem = error
-        if isinstance(error, UnsuitableOptionError) and error.option not in typed:
-            problem = error.in_file(path, file.line_of(error.option, gate.options_table(file)))
+        problem = _problem(error, path, file)
         job.report(lines_of(problem))
         report = gate.GateReport(problems=tuple(str(problem).split("\n")))
-    report = replace(report, name=name or "", subject=subject, updates=updated is not None)
-    code = reports.publish(report)
+    code = reports.publish(report, updates=updated is not None)
     return _write_baseline(results, updated) if updated is not None and code == 0 else code
+
+
+def _check_usage(job: Job) -> None:
+    """Raise UsageError for a missing run, and for options that do not go together."""
+    from gradeval.commands.gate import gate
+
+    values = click.get_current_context().params
+    is_init, is_forced = values["init"], values["force"]
+    checks = [values[kind.replace("-", "_")] for kind in gate.KINDS]
+    reports = [values["junit"], values["github"], job.asked_format]
+    if is_init and any([*checks, *reports, values["config"], values["name"], values["update_baseline"]]):
+        raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
+    if values["metrics"] and not is_init:
+        raise click.UsageError("-m requires --init: the checks name their metrics.")
+    if values["run"] is None and not values["features"]:
+        raise click.UsageError("Missing argument 'RUN'.")
+    if is_forced and not values["update_baseline"]:
+        raise click.UsageError("--force requires --update-baseline.")
+    if is_forced and any([*reports, job.output]):
+        raise click.UsageError("--force judges nothing, and goes with no report.")
+
+
+def _chosen_options(options: Mapping[str, Any], settings: GateConfig) -> Options:
+    """The options of the evaluation: the command line overrides the file."""
+    typed = _typed_options()
+    of_file = {option: value for option, value in settings.options.items() if option not in typed}
+    return Options(**{**options, **of_file})
+
+
+def _problem(error: GradevalError, path: str, file: TomlFile | None) -> GradevalError:
+    """The error, with the line of the file where that has the option that it is about."""
+    from gradeval.commands.gate import gate
+
+    if file is None or not isinstance(error, UnsuitableOptionError) or error.option in _typed_options():
+        return error
+    return error.in_file(path, file.line_of(error.option, gate.options_table(file)))
 
 
 def _typed_options() -> set[str]:
@@ -257,7 +280,13 @@ def _write_baseline(results: Results, file: OutputFile) -> int:
 
 
 def _write_first_config(
-    job: Job, qrels: str, run: str | None, baseline: str | None, metrics: Sequence[str], values: dict[str, Any]
+    job: Job,
+    qrels: str,
+    run: str | None,
+    values: dict[str, Any],
+    *,
+    baseline: str | None,
+    metrics: Sequence[str],
 ) -> int:
     from gradeval.commands.gate import gate
 
@@ -287,6 +316,8 @@ class _Reports:
         self.junit: OutputFile | None = None
         self.summary: str | None = None
         self.warnings: list[str] = []  # for annotations
+        self.name: str | None = None  # of the gate
+        self.subject: dict[str, str] = {}  # what is judged, as far as it is known
         options: dict[str, str] = {}
         for option, path in self.paths.items():
             if path and (other := options.setdefault(os.path.realpath(path), option)) != option:
@@ -303,6 +334,17 @@ class _Reports:
         junit = self.job.output_file(self.paths["--junit"], inputs, "--junit")
         self.job.open(*read)
         self.junit, self.summary = junit, summary
+
+    def describe(self, settings: GateConfig) -> None:
+        self.name = self.name or settings.name
+        if settings.baseline is not None:
+            self.subject["baseline"] = labelled(settings.baseline)[1]
+
+    def describe_evaluation(self, qrels: str, options: Options) -> None:
+        from gradeval.commands.gate import gate
+
+        ids = self.job.query_ids.text if self.job.query_ids else None
+        self.subject |= {"qrels": qrels, **gate.options_in_words(options, ids)}
 
     def judge(self, results: Results, settings: GateConfig, worst: int) -> GateReport:
         from gradeval.commands.gate.gate import GateReport, judge
@@ -322,11 +364,13 @@ class _Reports:
         job.show_warnings()  # the verdict is the last line
         return report
 
-    def publish(self, report: GateReport) -> int:
+    def publish(self, report: GateReport, *, updates: bool) -> int:
+        """Print and write the report; its exit code. updates: whether RUN may become the baseline."""
         from gradeval.commands.gate import layout
         from gradeval.commands.gate.gate import GateReport
 
         job = self.job
+        report = replace(report, name=self.name or "", subject=self.subject, updates=updates)
         is_printed = bool(report.outcomes) or job.format in ("json", "md")  # which have the problems too
         has_verdict = is_printed and job.file is None and job.format in ("table", "md")  # as the last line
         try:
