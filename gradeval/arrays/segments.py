@@ -225,14 +225,16 @@ class Segments:
         higher level is upper. `before` counts the upper rows before each row in its group. In the last turn
         the rows of a group have equal levels, none is upper, and `before` counts all those before.
         """
-        rows, groups = np.arange(len(level)), self
+        rows = np.arange(len(level))
+        groups = self
         # from 0 in each query, so that how its rows are paired does not depend on other queries
         level = level - self.min(level.astype(np.float64)).astype(np.int64)[self.query]
         for bit in reversed(range(int(level.max(initial=0)).bit_length())):
             upper = (level[rows] >> bit) & 1 == 1
             total = np.zeros(len(rows) + 1, np.int64)
             np.cumsum(upper, out=total[1:])
-            start, lengths = groups.offsets[:-1], groups.lengths
+            start = groups.offsets[:-1]
+            lengths = groups.lengths
             before = total[:-1] - np.repeat(total[start], lengths)
             yield rows, groups, upper, before
             edge = groups.offsets[1:] - np.diff(total[groups.offsets])
@@ -256,7 +258,8 @@ def stable_order(*keys: NDArray[np.int64]) -> Ints:
     n = len(keys[0])
     if n == 0:
         return np.empty(0, np.int64)
-    sizes, shift = [int(key.max()) + 1 for key in keys], n.bit_length()
+    sizes = [int(key.max()) + 1 for key in keys]
+    shift = n.bit_length()
     if math.prod(sizes) << shift >= 2**63:
         return np.lexsort(keys[::-1])
     joined = keys[0]
@@ -335,9 +338,11 @@ def pchip_slopes(x: Floats, y: Floats) -> Floats:
     side = np.diff(y, axis=1) / width
     if x.shape[1] == 2:
         return np.repeat(side, 2, axis=1)
-    width_before, width_after = width[:, :-1], width[:, 1:]
+    width_before = width[:, :-1]
+    width_after = width[:, 1:]
     rising = (side[:, :-1] > 0) & (side[:, 1:] > 0)
-    before, after = np.where(rising, side[:, :-1], 1.0), np.where(rising, side[:, 1:], 1.0)
+    before = np.where(rising, side[:, :-1], 1.0)
+    after = np.where(rising, side[:, 1:], 1.0)
     weights = 2 * width_after + width_before, width_after + 2 * width_before
     inner = np.where(rising, (weights[0] + weights[1]) / (weights[0] / before + weights[1] / after), 0.0)
 
@@ -359,7 +364,8 @@ def monotone_curve(x: Floats, y: Floats, curve: Ints, at: Floats) -> Floats:
     right = np.ones(len(at), np.int64)
     for column in range(1, x.shape[1] - 1):
         right += at >= x[curve, column]
-    low, high = (curve, right - 1), (curve, right)
+    low = (curve, right - 1)
+    high = (curve, right)
     width = x[high] - x[low]
     t = np.clip((at - x[low]) / width, 0.0, 1.0)
     # the polynomial in the form y + t (…) gives both ends exactly
@@ -387,7 +393,8 @@ def subtracted(values: Floats, number: float) -> Floats:
     """values - number, by the shortest decimal texts of the floats, so that 1.2 - 1 is 0.2: (N,) -> (N,)."""
     from decimal import Context, Decimal  # which few need
 
-    subtract, subtrahend = Context(prec=_EXACT).subtract, Decimal(repr(number))
+    subtract = Context(prec=_EXACT).subtract
+    subtrahend = Decimal(repr(number))
     different = distinct(values)
     differences = [float(subtract(Decimal(repr(value)), subtrahend)) for value in different.tolist()]
     return np.array(differences, np.float64)[np.searchsorted(different, values)]

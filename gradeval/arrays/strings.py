@@ -43,7 +43,10 @@ class Ids:
     __slots__ = ("block", "known_keys", "length", "start")
 
     def __init__(self, block: Bytes, start: Ints, length: Ints, known_keys: Words | None = None) -> None:
-        self.block, self.start, self.length, self.known_keys = block, start, length, known_keys
+        self.block = block
+        self.start = start
+        self.length = length
+        self.known_keys = known_keys
 
     @classmethod
     def of(cls, strings: Sequence[bytes]) -> Ids:
@@ -174,7 +177,8 @@ class Ids:
     def before_last(self, separator: bytes) -> Ids:
         """The part of each id before the last separator; all of it without one, or with nothing before it."""
         ids = self.compact()
-        text, end = ids.block, ids.start + ids.length
+        text = ids.block
+        end = ids.start + ids.length
         at = np.flatnonzero(text == separator[0])
         at = at[at + len(separator) <= len(text)]
         for distance, byte in enumerate(separator[1:], 1):
@@ -202,7 +206,8 @@ class Ids:
         for k in range(-(-min(self.longest, LONG) // 8)):
             is_open = ~(new[:-1] & new[1:])
             if not is_open.all():
-                rows, new = rows[is_open], np.append(new[:-1][is_open], True)
+                rows = rows[is_open]
+                new = np.append(new[:-1][is_open], True)
                 positions = np.flatnonzero(is_open) if isinstance(positions, slice) else positions[is_open]
             if not len(rows):
                 break
@@ -219,7 +224,8 @@ class Ids:
         if self.longest > LONG:
             is_open = ~(new[:-1] & new[1:])
             positions = np.arange(len(order))[positions][is_open]
-            rows, group = rows[is_open], np.cumsum(new[:-1])[is_open]
+            rows = rows[is_open]
+            group = np.cumsum(new[:-1])[is_open]
             ids = self.take(rows).tolist()
             rank = np.empty(len(ids), np.int64)
             rank[sorted(range(len(ids)), key=ids.__getitem__, reverse=True)] = np.arange(len(ids))
@@ -349,7 +355,8 @@ class KeyTable:
         self.keys = keys
         self.levels: list[tuple[NDArray[np.int32], np.uint64]] = []
         again, first = [], []
-        rows, bits = np.arange(len(keys), dtype=np.int32), keys
+        rows = np.arange(len(keys), dtype=np.int32)
+        bits = keys
         while len(rows):
             # few rows have room for more slots, so that fewer levels follow
             size = ((2 if len(rows) > _FEW else 8) * len(rows)).bit_length()
@@ -365,7 +372,8 @@ class KeyTable:
             same = keys[winner] == keys[rows]
             again.append(rows[same])
             first.append(winner[same])
-            rows, bits = rows[~same], bits[~same] * _MIX
+            rows = rows[~same]
+            bits = bits[~same] * _MIX
         self.again, self.first = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (again, first))
 
     def find(self, wanted: Words) -> Ints:

@@ -50,7 +50,9 @@ class _Map(Generic[T, R]):
     """
 
     def __init__(self, function: Callable[[T], R], items: Iterable[T], jobs: int) -> None:
-        self.function, self.source, self.ahead = function, iter(items), 2 * jobs
+        self.function = function
+        self.source = iter(items)
+        self.ahead = 2 * jobs
         self.drawing, self.changed = threading.Lock(), threading.Condition()
         self.ready: dict[int, tuple[R | None, BaseException | None]] = {}
         self.drawn, self.taken, self.total = 0, 0, -1
@@ -112,13 +114,15 @@ class _Map(Generic[T, R]):
             try:
                 if self.may_draw() and not (is_callers and self.is_next_there()):
                     item = next(self.source)
-                    self.drawn, is_drawn = index + 1, True
+                    self.drawn = index + 1
+                    is_drawn = True
             except KeyboardInterrupt:  # of the caller's thread, which stops
                 raise
             except StopIteration:
                 self.total = index
             except BaseException as error:
-                self.total, self.ready[index] = index + 1, (None, error)
+                self.total = index + 1
+                self.ready[index] = (None, error)
             finally:
                 self.drawing.release()
                 self.notify()
@@ -169,7 +173,8 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
     if jobs == 1 or (isinstance(items, Sized) and len(items) < 2):
         yield from map(function, items)
         return
-    work, is_interrupted = _Map(function, items, jobs), False
+    work = _Map(function, items, jobs)
+    is_interrupted = False
     try:
         yield from work.take()
     except KeyboardInterrupt:
@@ -261,11 +266,13 @@ class _Processes:
     def __init__(self, children: Sequence[_Child], on_tell: Any) -> None:
         from queue import SimpleQueue  # which few need
 
-        self.running, self.on_tell = [*children], on_tell
+        self.running = [*children]
+        self.on_tell = on_tell
         self.free = SimpleQueue[_Child | None]()  # None: no process is left
         for child in children:
             self.free.put(child)
-        self.registry, self.categories = dict[Any, int](), dict[str, type[Warning]]()
+        self.registry = dict[Any, int]()
+        self.categories = dict[str, type[Warning]]()
 
     def remove(self, child: _Child) -> None:
         self.running.remove(child)

@@ -120,7 +120,9 @@ class Chunk(NamedTuple):
         if self.format in _OFFSETS:
             kind = _OFFSETS[self.format]
             offsets = self._buffer(1, kind, self.offset, self.length + 1).astype(np.int64)
-            first, end, length = int(offsets[0]), int(offsets[-1]), np.diff(offsets)
+            first = int(offsets[0])
+            end = int(offsets[-1])
+            length = np.diff(offsets)
             [size] = self._buffer(1, kind, self.array.offset + self.array.length, 1).tolist()  # of the column
             if first < 0 or (length < 0).any() or end > size:
                 raise self._damaged("offsets")
@@ -137,7 +139,8 @@ class Chunk(NamedTuple):
         blocks = [views.reshape(-1).view(np.uint8)]
         long = np.flatnonzero(length > _INLINE)
         if len(long):
-            buffer, offset = views[long, 2], views[long, 3].astype(np.int64)
+            buffer = views[long, 2]
+            offset = views[long, 3].astype(np.int64)
             size = len(blocks[0])
             count = self.array.n_buffers - 3  # of text: others are the validity, the views, and the sizes
             sizes = self._buffer(count + 2, "i8", 0, count)
@@ -158,7 +161,9 @@ class Chunk(NamedTuple):
         kind = _DECIMAL.fullmatch(self.format)
         if kind is None:
             return None
-        scale, size, missing = int(kind[1]), int(kind[2] or 128) // 8, self.missing()
+        scale = int(kind[1])
+        size = int(kind[2] or 128) // 8
+        missing = self.missing()
         if as_numbers and 0 <= scale <= 22:  # of up to 53 bits, which one division makes exact
             n = -(-size // 8)
             words = self._buffer(1, f"i{size // n}", n * self.offset, n * self.length).reshape(-1, n)
@@ -195,7 +200,8 @@ class Chunk(NamedTuple):
         return ValueError(f"column {self.name} is damaged: its {part} point outside its text")
 
     def _bits(self, number: int) -> Bools:
-        first, end = self.offset // 8, -(-(self.offset + self.length) // 8)
+        first = self.offset // 8
+        end = -(-(self.offset + self.length) // 8)
         bits = np.unpackbits(self._buffer(number, "u1", first, end - first), bitorder="little")
         skip = self.offset - 8 * first
         return bits[skip : skip + self.length].astype(bool)
@@ -302,7 +308,8 @@ class Arrow:
         first, end, _ = rows.indices(len(self))
         begin = max(int(np.searchsorted(self.start, first, "right")) - 1, 0)
         for number in range(begin, len(self.chunks)):
-            start, chunk = int(self.start[number]), self.chunks[number]
+            start = int(self.start[number])
+            chunk = self.chunks[number]
             if start >= end:
                 break
             if chunk.length:
@@ -328,7 +335,8 @@ def _values(
 
 
 def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> tuple[Ids, LineProblems]:
-    missing, values = chunk.missing(), _values(chunk, distinct)
+    missing = chunk.missing()
+    values = _values(chunk, distinct)
     if values is not None:
         return values.ids(slice(None), label)
     is_view = chunk.format in _VIEWS
@@ -340,7 +348,8 @@ def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> tu
     if is_view and may_hold_nul:  # the views are the length, then the string up to zeros, or a place
         size = 16 * len(ids)
         is_inline = ids.length <= _INLINE
-        length, views = ids.length[is_inline], ids.block[:size].reshape(-1, 16)[is_inline]
+        length = ids.length[is_inline]
+        views = ids.block[:size].reshape(-1, 16)[is_inline]
         expected = length.sum() + np.count_nonzero(length)  # which are one byte each
         behind = ids.block[size:-PAD]
         may_hold_nul = np.count_nonzero(views) != expected or not behind.all()
@@ -352,7 +361,8 @@ def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> tu
 
 
 def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> tuple[Floats, LineProblems]:
-    missing, values = chunk.missing(), _values(chunk, distinct, as_numbers=True)
+    missing = chunk.missing()
+    values = _values(chunk, distinct, as_numbers=True)
     if values is not None:
         return values.numbers(slice(None), label)
     texts = zip(chunk.texts().tolist(), missing.tolist(), strict=True)

@@ -177,7 +177,8 @@ class Columns(Record):
         rises[starts[1:] - 1] = 0  # of two queries
         balance = np.add.reduceat(rises, starts)
         exchanged = are_places & np.logical_or.reduceat(rank != np.floor(rank), starts) & (size > 1)
-        contradicting, compared = (balance > 0) | exchanged, (balance != 0) | exchanged
+        contradicting = (balance > 0) | exchanged
+        compared = (balance != 0) | exchanged
         return self.replace(ranks=RankCheck(int(contradicting.sum()), int(compared.sum())))
 
     def take(self, rows: Bools) -> Columns:
@@ -293,7 +294,9 @@ def columns_of(
             return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
         return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, field) else ""
 
-    fields, line, text = rows.fields, rows.line, rows.fields[2]
+    fields = rows.fields
+    line = rows.line
+    text = rows.fields[2]
     value, bad = floats(text)
     lines = len(line) + problems.total
     if wrong is not None:
@@ -306,7 +309,9 @@ def columns_of(
     if len(bad):
         good = np.ones(len(value), bool)
         good[bad] = False
-        fields, value, line = tuple(ids.take(good) for ids in fields), value[good], line[good]
+        fields = tuple(ids.take(good) for ids in fields)
+        value = value[good]
+        line = line[good]
     subtopic = light_subtopics(fields[3]) if len(fields) > 3 else None
     columns = Columns(*grouped(fields[0]), fields[1], value, line, rows.lines, block.first, block.last)
     return columns.replace(problems=problems, subtopic=subtopic)

@@ -167,7 +167,8 @@ class _NamedTable(NamedTuple):
         return self.names[_only(self.names, usual, role, self.path, self.naming)]
 
     def of_qrels(self, query: str, document: str) -> Chosen:
-        names, usual = self.names, usual_columns(self.names, "grade")
+        names = self.names
+        usual = usual_columns(self.names, "grade")
         if not usual and {*map(simplified, BEIR_COLUMNS)} <= {*map(simplified, names)}:
             usual = [column for column, name in enumerate(names) if simplified(name) == "score"][:1]
         grade = self.column("grade", usual)
@@ -243,7 +244,8 @@ def _only(names: Sequence[str], candidates: Sequence[int], role: str, path: str,
         is_one_name = len({names[column] for column in candidates}) == 1
         hint = "Rename one" if is_one_name else f"Choose with {naming.format(role)}"
         raise InputError(path, f"the {role} column may be {both}", hint=hint)
-    groups, hint = USUAL_NAMES[role], f"Name it with {naming.format(role)}"
+    groups = USUAL_NAMES[role]
+    hint = f"Name it with {naming.format(role)}"
     if role == "score":
         groups = groups + USUAL_NAMES["rank"]
         hint += "; where the rows are in order, write a column rank: 1, 2, 3, … for each query"
@@ -285,7 +287,8 @@ def table(
         message = "the first line is no header with the names of at least two columns"
         hint = "Without a header, use another format"
         if names:
-            message, hint = f"the first line is not {' '.join(names)}, separated by tabs", "Omit the format"
+            message = f"the first line is not {' '.join(names)}, separated by tabs"
+            hint = "Omit the format"
         elif _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
             hint = "The header must be the first line; remove what is before it"
         raise InputError(source.name, message, hint=hint, line=1)
@@ -340,7 +343,8 @@ def _blocks(source: Source, header: Header) -> Iterator[Block]:
             yield block.replace(bytes=joined, size=len(joined) - PAD, first=parts[0].first)
         else:
             yield parts[0]
-        parts, quotes = [], 0
+        parts = []
+        quotes = 0
     if not size:
         raise InputError(source.name, "no data: there is no row below the header")
 
@@ -350,7 +354,8 @@ def _columns(block: Block, chosen: Chosen, header: Header) -> Columns:
     if (problem := not_lines(block, skipped)) is not None:
         return Columns.failed(0, block, problem)
     names = (*chosen.names, chosen.rank) if chosen.rank else chosen.names
-    wanted, problems = [header.names.index(name) for name in names], NOTHING
+    wanted = [header.names.index(name) for name in names]
+    problems = NOTHING
     if (rows := _split(block, header, wanted, skipped)) is None:
         rows, problems = _parsed(block, header, wanted, skipped)
     marked = rows.line[np.isin(rows.line, skipped + marked_lines(block))]  # others are within a quoted field
@@ -402,7 +407,8 @@ def _split(block: Block, header: Header, wanted: list[int], skipped: int) -> Dat
         is_quoted &= (field_ends - field_starts >= 2) & (text[field_ends - 1] == _QUOTE)
         if quotes != 2 * np.count_nonzero(is_quoted):
             return None
-        field_starts, field_ends = field_starts + is_quoted, field_ends - is_quoted
+        field_starts = field_starts + is_quoted
+        field_ends = field_ends - is_quoted
     fields = tuple(Ids(block.bytes, field_starts[k::n], field_ends[k::n] - field_starts[k::n]) for k in wanted)
     return DataLines(fields, np.arange(lines) + skipped, lines + skipped)
 
@@ -410,11 +416,14 @@ def _split(block: Block, header: Header, wanted: list[int], skipped: int) -> Dat
 def _parsed(block: Block, header: Header, wanted: list[int], skipped: int) -> tuple[DataLines, LineProblems]:
     """The wanted fields of any block, as the csv module reads it, and what is wrong with its lines."""
     text = block.bytes[: block.size].tobytes().decode("utf-8", "surrogateescape")
-    n, lines = len(header.names), skipped + text.count("\n")
+    n = len(header.names)
+    lines = skipped + text.count("\n")
     records: list[list[str]] = []
     line: list[int] = []
     wrong: list[Problem] = []
-    reader, begin, error = header.rows(text), skipped, NOTHING
+    reader = header.rows(text)
+    begin = skipped
+    error = NOTHING
     try:
         for record in reader:
             if len(record) == n:

@@ -12,7 +12,7 @@ import numpy as np
 from gradeval.errors import InputError, InputErrors, LowestFirstError
 from gradeval.file_formats import FORMATS, Format
 from gradeval.formats.diagnostics import SHOWN, LineProblems, no_data
-from gradeval.formats.scan import HASH, NUMBER
+from gradeval.formats.scan import NUMBER
 from gradeval.formats.sources import ARROW, PARQUET, Block, Source
 from gradeval.options import Options
 
@@ -67,21 +67,26 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
     file if one of the next lines is of that format.
     """
     kinds = _begun(next(source.chunks(_BEGINNING)).tobytes(), options)
+    if not kinds:
+        return _of_data_lines(source)
     if len(kinds) > 1:
         hint = f"Give its format: --run-format {' or '.join(kinds)}"
         hint += ", or --qrels-format trec" if "trec" in kinds else ""
         raise InputError(source.name, f"the file may be of format {' or '.join(kinds)}", hint=hint)
-    if kinds:
-        return kinds[0]
-    size = seen = 0
+    return kinds[0]
+
+
+def _of_data_lines(source: Source) -> str:
+    size = 0
+    seen = 0  # lines of data, all of one number
     for block in source.blocks(_BEGINNING):
         text = block.bytes[: block.size].tobytes()
         size += len(text)
         for line in text.replace(b"\r", b"\n").split(b"\n"):  # a bare CR: the right reader rejects it
             if seen and not re.search(_MAY_BE_LETOR, line):
                 seen += bool(line)
-            elif line and line[0] != HASH and (line := line.strip(b" \t")) and line[0] != HASH:
-                kind = _of_line(line[:_BEGINNING])
+            elif data := _data_of(line):
+                kind = _of_line(data[:_BEGINNING])
                 if kind == "letor" or (not seen and kind != "scores"):
                     return kind
                 seen += 1
@@ -92,12 +97,17 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
     return "scores"
 
 
+def _data_of(line: bytes) -> bytes:
+    """The line without the spaces around it, b"" for a comment."""
+    line = line.strip(b" \t\r")
+    return b"" if line.startswith(b"#") else line
+
+
 def of_text(text: bytes) -> str:
     """The format of a text by its beginning, or its first line of data; '' if it has none."""
     if kinds := _begun(text, _DEFAULTS):
         return kinds[0]
-    lines = (line.strip(b" \t\r") for line in text.split(b"\n"))
-    return next((_of_line(line) for line in lines if line and line[0] != HASH), "")
+    return next(map(_of_line, filter(None, map(_data_of, text.split(b"\n")))), "")
 
 
 def _begun(text: bytes, options: Options) -> list[str]:
@@ -131,7 +141,9 @@ def is_number(text: str | bytes) -> bool:
 
 
 def of_magic(text: bytes, options: Options) -> str:
-    return "parquet" if text.startswith(PARQUET) else "arrow" if text.startswith(ARROW) else ""
+    if text.startswith(PARQUET):
+        return "parquet"
+    return "arrow" if text.startswith(ARROW) else ""
 
 
 def of_json(text: bytes, options: Options) -> str:
@@ -139,7 +151,9 @@ def of_json(text: bytes, options: Options) -> str:
         return ""
     key = re.match(_FIRST_KEY, text)
     if key is None and not re.match(_EMPTY, text):
-        return "lists" if re.match(_RATINGS, text) else "json" if re.match(_JSON, text) else ""
+        if re.match(_RATINGS, text):
+            return "lists"
+        return "json" if re.match(_JSON, text) else ""
     first = key[2] if key else b""  # the first character of the first value
     if first == b"[":
         import json  # imported only when needed
@@ -190,12 +204,8 @@ def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False)
         return False
     is_cut = len(text) > _BEGINNING - 4  # with a byte order mark before it or not
     lines = (text[: text.rfind(b"\n") + 1] if is_cut else text).split(b"\n")
-    if b" " in first[0]:  # lines of TREC that mix spaces and tabs are not to be taken for these
-        data = [line for line in lines if line.strip()]
-        if not (with_spaces and all(re.fullmatch(_TWO_TABS, line) for line in data)):
-            return False
-        if all(re.match(_HAS_ITERATION, line) for line in data):
-            return False
+    if b" " in first[0] and not (with_spaces and _have_two_tabs(lines)):
+        return False
     query = None
     for line in lines:
         row = re.fullmatch(pattern, line)
@@ -203,8 +213,17 @@ def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False)
             break
         if int(row["number"]) != number:
             return False
-        query, number = row["query"], number + 1
+        query = row["query"]
+        number += 1
     return query is not None
+
+
+def _have_two_tabs(lines: list[bytes]) -> bool:
+    """Whether all lines have three fields between tabs, and are none of TREC, which mix spaces and tabs."""
+    data = [line for line in lines if line.strip()]
+    if not all(re.fullmatch(_TWO_TABS, line) for line in data):
+        return False
+    return not all(re.match(_HAS_ITERATION, line) for line in data)
 
 
 def role_of(source: Source, options: Options) -> str | None:
@@ -218,13 +237,7 @@ def role_of(source: Source, options: Options) -> str | None:
     errors: list[InputError | InputErrors] = []
     for role, number in ROLES.items():
         try:
-            table = reader(kind)(source, number, options)
-            blocks = map(table.columns, table.blocks())
-            columns = next((columns for columns in blocks if columns.lines or columns.problems.final), None)
-            if columns is not None and columns.problems.final and not len(columns.value):
-                columns.problems.check(source.name)
-            # ranks beside grades are those at which the judged documents stood
-            rows[role] = 0 if columns is None or columns.ranks.in_place else len(columns.value)
+            rows[role] = _rows_read(reader(kind)(source, number, options))
         except (InputError, InputErrors) as error:
             errors.append(error)
     if not rows:
@@ -232,6 +245,18 @@ def role_of(source: Source, options: Options) -> str | None:
         raise next((error for error in errors if isinstance(error, LowestFirstError)), errors[0])
     best = [role for role, count in rows.items() if count == max(rows.values())]
     return best[0] if len(best) == 1 else None
+
+
+def _rows_read(table: Any) -> int:
+    """How many rows the first block with lines has. Raises InputError(s) where it cannot be read."""
+    blocks = map(table.columns, table.blocks())
+    columns = next((columns for columns in blocks if columns.lines or columns.problems.final), None)
+    if columns is None:
+        return 0
+    if columns.problems.final and not len(columns.value):
+        columns.problems.check(table.name)
+    # ranks beside grades are those at which the judged documents stood
+    return 0 if columns.ranks.in_place else len(columns.value)
 
 
 # --- files that are something else than they were given as
@@ -243,51 +268,75 @@ def explained(problems: LineProblems, block: Block, rows: int, number: str, kind
     """
     if not problems.total or problems.final or not block.first:
         return problems
-    first = problems.first[0]
-    text = block.bytes[: min(block.size, _HEAD)].tobytes()
-    lines = [line.strip(b" \t\r") for line in (text[: text.rfind(b"\n") + 1] or text).split(b"\n")]
-    data = [index for index, line in enumerate(lines) if line and line[0] != HASH]
-    # with as many problems a line as in the first lines, all lines have some
-    is_all = problems.total * len({problem.line for problem in problems.first}) >= rows * len(problems.first)
-    kinds = {re.sub("'[^']*'", "", problem.what) for problem in problems.first}  # as in their number of fields
-    is_most = problems.total > max(SHOWN, rows // 2) and len(kinds) > 1 and first.line in data[:1]
-    hint = first.hint or (_look([lines[index] for index in data], number, kind) if kind else "")
-    if not (is_all or is_most) or (not hint and rows < _MISREAD):
+    data = _first_data(block)
+    scope = _scope(problems, rows, next(iter(data), -1))
+    if not scope:
         return problems
-    lines_read = f"{rows:,} lines{'' if block.last else ' read'}"
-    scope = f"none of the {lines_read} is right" if is_all else f"most of the {lines_read} are wrong"
-    message = f"{first.what}, and {scope}"
+    first = problems.first[0]
+    hint = first.hint
+    if kind and data and not hint:
+        hint = _look([*data.values()], number, kind)
+    if not hint and rows < _MISREAD:
+        return problems
+    message = first.what
+    if rows > 1:
+        message += f", and {scope.format(f'{rows:,} lines' if block.last else f'{rows:,} lines read')}"
+    problem = first.replace(what=message, hint=hint or _expected_layout(number, kind))
+    return LineProblems((problem,), 1, final=True)
+
+
+def _first_data(block: Block) -> dict[int, bytes]:
+    """The lines of data at the beginning of a block, by their 0-based line."""
+    text = block.bytes[: min(block.size, _HEAD)].tobytes()
+    lines = (text[: text.rfind(b"\n") + 1] or text).split(b"\n")
+    return {number: data for number, line in enumerate(lines) if (data := _data_of(line))}
+
+
+def _scope(problems: LineProblems, rows: int, first_line: int) -> str:
+    """Which lines are wrong, if all or most of the rows; else ''. first_line: that of the first row."""
+    # with as many problems a line as in the first lines, all lines have some
+    if problems.total * len({problem.line for problem in problems.first}) >= rows * len(problems.first):
+        return "none of the {} is right"
+    kinds = {re.sub("'[^']*'", "", problem.what) for problem in problems.first}  # as in their number of fields
+    is_most = problems.total > max(SHOWN, rows // 2) and len(kinds) > 1
+    return "most of the {} are wrong" if is_most and problems.first[0].line == first_line else ""
+
+
+def _expected_layout(number: str, kind: str) -> str:
+    """The hint where it is unknown what the lines look like."""
     layout = f"A line is {_LAYOUTS[number]}. " if kind == "trec" else "Is this the right file? "
     columns = f"query_id,doc_id,{'relevance' if number == 'grade' else 'score'}"
-    other = f"For another format give {_OPTIONS[number]}; a table needs a header line, such as {columns}"
-    hint = hint or layout + other
-    return LineProblems((first.replace(what=message if rows > 1 else first.what, hint=hint),), 1, final=True)
+    return f"{layout}For another format give {_OPTIONS[number]}; a table needs a header line, such as {columns}"
 
 
 def _look(lines: list[bytes], number: str, kind: str) -> str:
     """A hint that names what the lines of data look like, and what reads them; '' where that is unknown."""
-    is_run = number == "score"
     likely = of_text(b"\n".join(lines))
     if likely not in ("", "trec", kind):  # trec is for any line
-        row = format_of(likely)
-        further = f"; {_OPTIONS[number]} {likely} reads it"
-        if row.of_letor:
-            further = "; it needs a LETOR file as qrels"
-        elif row.no_qrels is not None and not is_run:
-            further = f". {row.no_qrels[1]}"
-        return f"This looks like format {likely}: {row.why}{further}"
+        return _looks_like(format_of(likely), number)
     below = of_text(b"\n".join(lines[1:]))
-    is_one_column = is_run and len(lines[0].split()) == 1
+    is_one_column = number == "score" and len(lines[0].split()) == 1
     if below not in ("", "trec", kind) and (below != "scores" or is_one_column):
         return f"Below it, this looks like format {below}; remove the first line with tail -n +2"
     fields = [line.split() for line in lines]
-    for role, of_run, counts, column in (("qrels", False, {4}, 3), ("a run", True, {5, 6}, 4)):
-        is_other = of_run != is_run or kind != "trec"
-        if is_other and all(len(row) in counts and NUMBER.fullmatch(row[column]) for row in fields):
+    for role, role_number, counts, column in (("qrels", "grade", {4}, 3), ("a run", "score", {5, 6}, 4)):
+        if kind == "trec" and role_number == number:
+            continue
+        if all(len(row) in counts and NUMBER.fullmatch(row[column]) for row in fields):
+            reads = f"{_OPTIONS[number]} trec reads it"
             order = "the qrels come first, then the runs"
-            further = f"{_OPTIONS[number]} trec reads it" if of_run == is_run else order
-            return f"This looks like {role}; {further}"
+            return f"This looks like {role}; {reads if role_number == number else order}"
     return ""
+
+
+def _looks_like(row: Format, number: str) -> str:
+    if row.of_letor:
+        further = "; it needs a LETOR file as qrels"
+    elif row.no_qrels is not None and number == "grade":
+        further = f". {row.no_qrels[1]}"
+    else:
+        further = f"; {_OPTIONS[number]} {row.name} reads it"
+    return f"This looks like format {row.name}: {row.why}{further}"
 
 
 _DELIMITER = rb"[\t,;|]"

@@ -74,7 +74,8 @@ class LineProblems(Record):
 
     def changed(self, change: Callable[[Problem], Problem]) -> LineProblems:
         """Each problem changed, as where it is in another line."""
-        first, every = tuple(map(change, self.first)), self.every
+        first = tuple(map(change, self.first))
+        every = self.every
         return self.replace(first=first, every=every and (lambda: map(change, every())))
 
     def moved(self, lines: int) -> LineProblems:
@@ -103,7 +104,9 @@ class Problems:
     """
 
     def __init__(self, path: str, enough: float = SHOWN, hint: str = "") -> None:
-        self.path, self.enough, self.hint = path, enough, hint
+        self.path = path
+        self.enough = enough
+        self.hint = hint
         self.found = NOTHING
         self.lines = 0
         self.end: int | None = None

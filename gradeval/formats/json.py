@@ -186,7 +186,10 @@ class _Part(NamedTuple):
 def _parts(source: Source, offset: int) -> Iterator[_Part]:
     """offset: of the object's first member in the text."""
     chunks = source.chunks(_CHUNK)
-    first, is_closed, skipped, seen = True, False, 0, set[bytes]()
+    first = True
+    is_closed = False
+    skipped = 0
+    seen = set[bytes]()
     text = np.empty(0, np.uint8)
     for chunk in chunks:
         skipped += int(np.count_nonzero(chunk[:offset] == LF))
@@ -199,7 +202,8 @@ def _parts(source: Source, offset: int) -> Iterator[_Part]:
         if not is_closed and not len(query_ends):
             continue
         end = int(at[depth == 0][0]) if is_closed else int(query_ends[-1]) + 1
-        members, remaining = text[:end], text[end:].copy()
+        members = text[:end]
+        remaining = text[end:].copy()
         problems = _repeated(members, quotes, at[(depth == 2) & (text[at] == _OPEN) & (at < end)], seen)
         if is_closed and any(behind.tobytes().strip(_SPACE) for behind in chain([remaining[1:]], chunks)):
             message = "there is more after the end of the JSON object"
@@ -213,7 +217,9 @@ def _parts(source: Source, offset: int) -> Iterator[_Part]:
         yield _Part(padded, end, quotes, skipped, first, is_closed, problems)
         if is_closed:
             return
-        text, first, skipped = remaining, False, 0
+        text = remaining
+        first = False
+        skipped = 0
     line = skipped + int(np.count_nonzero(text == LF))
     problems = LineProblems.listed([Problem(line, _NOT_CLOSED, "Fetch the file again")], final=True)
     padded = np.concatenate([text, np.zeros(PAD, np.uint8)])
@@ -245,7 +251,8 @@ def _repeated(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes]) -> LineP
     behind = np.searchsorted(quotes, opens)
     behind = behind[behind >= 2]  # other text is not valid, which its part reports
     bounds = zip((quotes[behind - 2] + 1).tolist(), quotes[behind - 1].tolist(), strict=True)
-    whole, problems = text.tobytes(), list[Problem]()
+    whole = text.tobytes()
+    problems = list[Problem]()
     for start, end in bounds:
         key = whole[start:end]
         if b"\\" in key:
@@ -277,7 +284,8 @@ def _plain_columns(part: _Part, lines: int) -> Columns | None:
     text, size, quotes = part.text, part.size, part.quotes
     if len(quotes) % 2 or not len(quotes) or _has_control_character(text[:size], quotes):
         return None
-    opening, closing = quotes[::2], quotes[1::2]
+    opening = quotes[::2]
+    closing = quotes[1::2]
     if text[: opening[0]].tobytes().strip(_SPACE) != (b"" if part.first else b","):
         return None
     gap_end = np.append(opening[1:], size)
@@ -480,17 +488,23 @@ def _plain_fields(block: Block) -> dict[str, Ids] | None:
     keys: set[str] = set()
     key = ""
     for index, part in enumerate(first):
-        start, end = edges[:, index], edges[:, index + 1]
-        before, after, is_value = part, b"", False
+        start = edges[:, index]
+        end = edges[:, index + 1]
+        before = part
+        after = b""
+        is_value = False
         if index % 2 and first[index + 1][1:].lstrip(b" \t")[:1] != b":":
-            before, is_value = b"", True
+            before = b""
+            is_value = True
         elif index % 2:
             key = part.decode()
             if key in keys:  # of one object, or of a nested one too
                 return None
             keys.add(key)
         elif index and (bare := _BARE.fullmatch(part)):
-            before, after, is_value = bare[1], bare[3], True
+            before = bare[1]
+            after = bare[3]
+            is_value = True
         length = end - start - len(before) - len(after)
         if (length <= 0).any() if is_value and index % 2 == 0 else not is_value and length.any():
             return None
@@ -595,9 +609,11 @@ def lists_table(source: Source, number: str, options: Options) -> Table:
 
 def _lists_of(content: Any, name: str, number: str, query: str | None) -> _Lists:
     """The lists of a file. query: the name that the user gave to the ids of queries. Raises InputError."""
-    path, requests = "$", content
+    path = "$"
+    requests = content
     if isinstance(content, dict):
-        path, requests = "$['requests']", content.get("requests")
+        path = "$['requests']"
+        requests = content.get("requests")
         if not isinstance(requests, list):
             return _Lists([f"$[{named(id)}]" for id in content], [*content], [*content.values()], [])
     if not isinstance(requests, list):

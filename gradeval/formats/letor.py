@@ -149,7 +149,8 @@ def read_letor(
         queries = integer_ids(np.arange(1, len(counts) + 1))
         query = np.repeat(np.arange(len(counts)), counts)
     ids = Ids.joined([part.document for part in parts])
-    documents, numbered = _named_by_rank(ids, query), not ids.length.any()
+    documents = _named_by_rank(ids, query)
+    numbered = not ids.length.any()
     values = [part.values for part in parts]
     return Letor(source.name, queries, query, documents, label, line, numbered, sizes, values)
 

@@ -62,7 +62,9 @@ def _blocks(source: Source) -> Iterator[bytes]:
 
 def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, ...]:
     """The different ids of a file, in order. Raises InputError(s), at most SHOWN: a pipe may never end."""
-    ids, end, problems = dict[str, None](), None, list[Problem]()
+    ids: dict[str, None] = {}
+    problems: list[Problem] = []
+    end: int | None = None
     for line, fields in read_fields(source):
         unknown = [query for query in dict.fromkeys(fields) if query not in judged and query not in ids]
         problems += (Problem(line, f"query {named(query)} is not in {qrels}") for query in unknown)
@@ -94,14 +96,19 @@ def read_weights(source: Source) -> dict[str, float]:
             value = math.nan
         if query in weights:
             problems.append(Problem(number, f"query {named(query)} has a weight already"))
-        elif not 0 <= value <= LARGEST_GRADE:
-            reason = "is too large: the largest is 1e150" if value > 0 else "is not a number from 0"
+        elif reason := _why_no_weight(value):
             problems.append(Problem(number, f"the weight {named(weight)} {reason}"))
-        elif not is_grade(value):
-            problems.append(Problem(number, f"the weight {named(weight)} {TINY}"))
         weights.setdefault(query, value)
     LineProblems.listed(problems).check(source.name)
     return weights
+
+
+def _why_no_weight(value: float) -> str:
+    if not value >= 0:
+        return "is not a number from 0"
+    if value > LARGEST_GRADE:
+        return "is too large: the largest is 1e150"
+    return "" if is_grade(value) else TINY
 
 
 def read_groups(source: Source) -> dict[str, list[str]]:
@@ -120,32 +127,42 @@ def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], 
     """The number and fields of the lines 'query TAB value', and what is wrong with others. Raises InputError.
     A first line 'query kind' is a header; lines that are blank or begin with # are ignored.
     """
-    number, rows = -1, list[tuple[int, list[str]]]()
+    count = 0
+    rows: list[tuple[int, list[str]]] = []
     for number, line in read_lines(source):
+        count += 1
         fields = line.decode("utf-8", "surrogateescape").rstrip("\r").split("\t")
         fields = [field.strip(" ") for field in fields]
         if any(fields) and not line.startswith(b"#"):
             rows.append((number, fields))
     if rows and all(len(fields) == 1 for _, fields in rows):
         raise InputError(source.name, "no line has a tab", hint=f"Write 'query TAB {kind}' lines")
-    head = [name.lower() for name in rows[0][1]] if rows else []
-    if len(head) == 2 and head[1] == kind and (kind == "weight" or head[0] in _QUERY_NAMES):
+    if rows and _is_header(rows[0][1], kind):
         del rows[0]
     if not rows:
-        raise no_data(source.name, number + 1)
-    pairs = [(number, fields[0], fields[1]) for number, fields in rows if len(fields) == 2 and all(fields)]
-    right, message = (
-        {number for number, _, _ in pairs},
-        f"a line has a query and its {kind}, with a tab between",
-    )
-    return pairs, [Problem(number, message) for number, _ in rows if number not in right]
+        raise no_data(source.name, count)
+    pairs = []
+    problems = []
+    for number, fields in rows:
+        if len(fields) == 2 and all(fields):
+            pairs.append((number, fields[0], fields[1]))
+        else:
+            problems.append(Problem(number, f"a line has a query and its {kind}, with a tab between"))
+    return pairs, problems
+
+
+def _is_header(fields: list[str], kind: str) -> bool:
+    names = [name.lower() for name in fields]
+    return len(names) == 2 and names[1] == kind and (kind == "weight" or names[0] in _QUERY_NAMES)
 
 
 def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
     """The texts of these ids, such as the titles of documents, where each line is 'id TAB text', or each is a
     JSON object, as the first one shows. The first line of an id counts. Raises InputError(s).
     """
-    texts, end, problems = dict[str, str](), None, list[Problem]()
+    texts: dict[str, str] = {}
+    problems: list[Problem] = []
+    end: int | None = None
     encoded = {name.encode("utf-8", "surrogateescape") for name in ids}
     is_json: bool | None = None
     for number, line in read_lines(source):
@@ -154,24 +171,26 @@ def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
         if not line.strip():
             continue
         is_json = line.lstrip().startswith(b"{") if is_json is None else is_json
-        name, tab, text = line.partition(b"\t")
-        if is_json:
-            row = _json_row(line)
-        elif not tab:
-            row = "there is no tab after the id"
-        elif name in encoded:
-            row = name.strip().decode("utf-8", "surrogateescape"), text.decode("utf-8", "surrogateescape")
-        else:
-            continue
+        row = _json_row(line) if is_json else _tab_row(line, encoded)
         if isinstance(row, str):
             problems.append(Problem(number, row))
             if len(problems) >= SHOWN:
                 end = number + 1
                 break
-        elif row[0] in ids:
+        elif row is not None and row[0] in ids:
             texts.setdefault(row[0], " ".join(row[1].split()))
     LineProblems.listed(problems).check(source.name, end)
     return {name: text for name, text in texts.items() if text}
+
+
+def _tab_row(line: bytes, ids: Set[bytes]) -> tuple[str, str] | str | None:
+    """The id and the text of a line, None where it is none of these ids, or what is wrong with it."""
+    name, tab, text = line.partition(b"\t")
+    if not tab:
+        return "there is no tab after the id"
+    if name not in ids:
+        return None
+    return name.strip().decode("utf-8", "surrogateescape"), text.decode("utf-8", "surrogateescape")
 
 
 def _json_row(line: bytes) -> tuple[str, str] | str:
@@ -210,7 +229,9 @@ def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
 
 def files_named(ids: Any, folder: str) -> list[str]:
     """The files that query_ids of a configuration names, whose author takes it for that of the command line."""
-    texts = [ids] if isinstance(ids, str) else ids if isinstance(ids, (list, tuple)) else []
+    if isinstance(ids, str):
+        ids = [ids]
+    texts = ids if isinstance(ids, (list, tuple)) else []
     paths = (os.path.join(folder, text) for text in texts if isinstance(text, str) and "\0" not in text)
     return [path for path in paths if os.path.isfile(path)]
 

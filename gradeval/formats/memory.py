@@ -104,14 +104,16 @@ class Distinct:
             numbers, wrong = values.numbers(slice(None), label)
             return np.append(numbers, np.nan), wrong
 
-        self.ids, self.numbers = ids, numbers
+        self.ids = ids
+        self.numbers = numbers
 
 
 class Categories:
     """Values that are each one of a few. code: which of the distinct values each row has, -1 for none."""
 
     def __init__(self, code: NDArray[Any], distinct: Distinct) -> None:
-        self.code, self.distinct = code, distinct
+        self.code = code
+        self.distinct = distinct
 
     def __len__(self) -> int:
         return len(self.code)
@@ -329,7 +331,10 @@ class Nested(Data):
         numbers: Numeric | None = None,
         convert: Callable[[Floats], Floats] | None = None,
     ) -> None:
-        self.name, self.number, self.numbers, self.convert = path, number, numbers, convert
+        self.name = path
+        self.number = number
+        self.numbers = numbers
+        self.convert = convert
         self.queries = list(data)
         self.documents: list[Mapping[Any, Any]] = list(data.values())
         if not are_mappings(self.documents):
@@ -354,7 +359,8 @@ class Nested(Data):
     def columns(self, block: range) -> Columns:
         documents = self.documents[block.start : block.stop]
         offsets = self.offsets[block.start : block.stop + 1]
-        queries, bounds = self.queries[block.start : block.stop], offsets - offsets[0]
+        queries = self.queries[block.start : block.stop]
+        bounds = offsets - offsets[0]
         if not np.diff(bounds).all():  # a query without documents is none, as in files
             with_documents = np.flatnonzero(np.diff(bounds))
             queries = [queries[query] for query in with_documents.tolist()]
@@ -425,7 +431,9 @@ class Three(Data):
     finished: Callable[[Columns], Columns] | None = None
 
     def __init__(self, path: str, columns: Sequence[ColumnValues], labels: Sequence[str]) -> None:
-        self.name, self.values, self.labels = path, columns, labels
+        self.name = path
+        self.values = columns
+        self.labels = labels
         self.rows = len(columns[0])
 
     def columns(self, block: range) -> Columns:

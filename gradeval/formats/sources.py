@@ -72,7 +72,10 @@ class _Streams:
     """
 
     def __init__(self, stored: Any, new: Callable[[], Any], padding: bytes = b"") -> None:
-        self.stored, self.new, self.padding, self.decompressor = stored, new, padding, new()
+        self.stored = stored
+        self.new = new
+        self.padding = padding
+        self.decompressor = new()
         self.left = b""  # what was read beyond the end of the last stream
 
     def readinto(self, buffer: Any) -> int:
@@ -152,7 +155,8 @@ class Source:
     def chunks(self, size: int = BLOCK) -> Iterator[Bytes]:
         """The decompressed bytes, cut anywhere, without a byte order mark. Raises InputError."""
         with self._reader() as readinto:
-            first, filled = True, size
+            first = True
+            filled = size
             while filled == size:
                 chunk = np.empty(size, np.uint8)
                 filled = _fill(readinto, chunk)
@@ -197,13 +201,17 @@ class Source:
             errors: tuple[type[Exception], ...] = ()  # that reading it may raise
             module: Any = _module_of(kind, self.name) if kind else None
             if kind == "gzip":
-                stream, errors = module.GzipFile(fileobj=stored), (module.BadGzipFile, module.zlib.error)
+                stream = module.GzipFile(fileobj=stored)
+                errors = (module.BadGzipFile, module.zlib.error)
             elif kind == "bzip2":
-                stream, errors = _Streams(stored, module.BZ2Decompressor), (OSError, ValueError)
+                stream = _Streams(stored, module.BZ2Decompressor)
+                errors = (OSError, ValueError)
             elif kind == "xz":
-                stream, errors = _Streams(stored, module.LZMADecompressor, b"\0"), (module.LZMAError,)
+                stream = _Streams(stored, module.LZMADecompressor, b"\0")
+                errors = (module.LZMAError,)
             elif kind == "zstd":
-                stream, errors = _Streams(stored, module.ZstdDecompressor), (module.ZstdError,)
+                stream = _Streams(stored, module.ZstdDecompressor)
+                errors = (module.ZstdError,)
             try:
                 yield stream.readinto
             except (EOFError, *errors) as error:  # type: ignore[misc]
@@ -217,11 +225,13 @@ class Source:
         try:
             yield
         except OSError as error:
-            message, hint = f"the file cannot be read ({error.strerror or error})", ""
+            message = f"the file cannot be read ({error.strerror or error})"
+            hint = ""
             if isinstance(error, IsADirectoryError):
                 message = "this is a directory, not a file"
             elif isinstance(error, FileNotFoundError):
-                message, hint = "no such file", "Check the path"
+                message = "no such file"
+                hint = "Check the path"
             elif isinstance(error, PermissionError):
                 message = "permission denied"
             raise InputError(self.name or "''", message, hint=hint) from None
@@ -318,7 +328,9 @@ class _Stored(io.RawIOBase):
     """The stored bytes from the beginning. read_at: (buffer, offset) -> count. file: a regular one to close."""
 
     def __init__(self, source: Source, read_at: Callable[[Any, int], int], file: Any = None) -> None:
-        self.source, self.read_at, self.file = source, read_at, file
+        self.source = source
+        self.read_at = read_at
+        self.file = file
         self.offset = 0
         self.has_ended = False
         self.hasher = source.hasher()
@@ -355,7 +367,8 @@ class _Pipe:
     def __init__(self, pipe: io.RawIOBase, name: str) -> None:
         import tempfile
 
-        self.pipe, self.name = pipe, name
+        self.pipe = pipe
+        self.name = name
         self.copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         self.copied = 0
         self.has_ended = False
@@ -408,7 +421,8 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
     is the last: it is an error whatever follows, so memory is bounded for any file.
     """
     begun_line = np.empty(0, np.uint8)
-    first, last = True, False
+    first = True
+    last = False
     while not last:
         room = max(size, min(2 * len(begun_line), LONGEST_LINE + 1))
         buffer = np.empty(room + PAD, np.uint8)
@@ -428,12 +442,15 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
                 begun_line = buffer[:filled]
                 continue
             filled = end = _BEGINNING if too_long else filled
-            buffer, last = buffer[: filled + PAD].copy(), True
+            buffer = buffer[: filled + PAD].copy()
+            last = True
         if last and filled and buffer[filled - 1] != _LF:
             buffer[filled] = _LF
             filled = end = filled + 1
         if first and buffer[:filled][:3].tobytes() == UTF8_MARK:
-            buffer, end, filled = buffer[3:], end - 3, filled - 3
+            buffer = buffer[3:]
+            end = end - 3
+            filled = filled - 3
         begun_line = buffer[end:filled].copy()
         if end:
             yield Block(buffer, end, first, last, too_long)
@@ -451,6 +468,7 @@ def temporary_error(name: str, error: OSError) -> InputError:
     try:
         message = f"the temporary file in {gettempdir()}, for a pipe or an unsorted run, cannot be written"
     except OSError as unusable:  # which names the directories that were tried
-        message, error = "a pipe or an unsorted run needs a temporary file", unusable
+        message = "a pipe or an unsorted run needs a temporary file"
+        error = unusable
     hint = "Set TMPDIR to a directory that can be written and has room"
     return InputError(name, f"{message} ({error.strerror or error})", hint=hint)

@@ -68,7 +68,8 @@ class _Query(NamedTuple):
 
 
 def _queries(batch: Columns) -> Iterator[_Query]:
-    documents, ranks = batch.documents.tolist(), batch.rank
+    documents = batch.documents.tolist()
+    ranks = batch.rank
     subtopics = batch.subtopic.tolist() if isinstance(batch.subtopic, Ids) else []
     assert ranks is not None
     for query, (a, b) in zip(batch.queries.tolist(), pairwise(batch.bounds.tolist()), strict=True):
@@ -126,7 +127,8 @@ def _quoted(ids: list[bytes]) -> list[bytes]:
 
 def _csv(delimiter: str, header: tuple[str, ...] | None = None, has_quotes: bool = True) -> _Write:
     characters = f'{delimiter}"\r\n'.encode()
-    special, join = _is_one_of(characters + UTF8_MARK), delimiter.encode().join
+    special = _is_one_of(characters + UTF8_MARK)
+    join = delimiter.encode().join
 
     def quoted(field: bytes) -> bytes:
         # a byte order mark at the beginning of a line is an error

@@ -61,7 +61,8 @@ class Documents(Record, eq=False):
             message = f"{rows} is needed, padded with NaN, not an array of shape {grade.shape}"
             raise InputError("missed", message)
         is_document = ~np.isnan(grade)
-        lengths, grade = np.count_nonzero(is_document, axis=1), grade[is_document]
+        lengths = np.count_nonzero(is_document, axis=1)
+        grade = grade[is_document]
         scale = _scale("missed", grade, lambda: np.arange(count).repeat(lengths))
         segments = _segments(self.retrieved + lengths)
         start = segments.offsets[:-1]
@@ -73,7 +74,8 @@ class Documents(Record, eq=False):
 
     def take(self, queries: slice | Ints) -> Documents:
         """Only these queries; all that are between two of them have no documents."""
-        start, end = self.segments.offsets[:-1][queries], self.segments.offsets[1:][queries]
+        start = self.segments.offsets[:-1][queries]
+        end = self.segments.offsets[1:][queries]
         rows = slice(start[0], end[-1])
         return self.replace(
             queries=self.queries[queries],
@@ -159,7 +161,8 @@ def of_rows(grade: NDArray[Any], score: NDArray[Any], mask: Any) -> Documents:
         if is_document.dtype.kind not in "biu" or is_document.shape != grade.shape:
             message = f"booleans of the shape {grade.shape} are needed"
             raise InputError("mask", f"{message}, not {is_document.dtype} of {is_document.shape}")
-        rows, lengths = np.flatnonzero(is_document), np.count_nonzero(is_document, axis=1)
+        rows = np.flatnonzero(is_document)
+        lengths = np.count_nonzero(is_document, axis=1)
     elif grade.dtype.kind in "if" and (grade < 0).any():  # -1 is padding in many loaders, -100 in PyTorch's
         lowest = f"{grade.min():g}"
         hint = f"If it is padding, give mask=grade != {lowest}; if it is a grade, a mask of ones"
@@ -236,7 +239,8 @@ def weights_of(weights: Any, count: int) -> Floats:
 
 def run_of_arrays(query: Any, document: Any, score: Any) -> RunTable:
     """A run that is a row of documents for each query, (Q,), (Q, K) and (Q, K). Raises InputError(s)."""
-    queries, documents = array_of("query", query), array_of("document", document, 2)
+    queries = array_of("query", query)
+    documents = array_of("document", document, 2)
     scores = _floats("score", array_of("score", score, 2))
     if documents.ndim != 2:
         message = f"a row of documents for each query is needed, not an array of shape {documents.shape}"
@@ -254,7 +258,8 @@ def run_of_arrays(query: Any, document: Any, score: Any) -> RunTable:
     short = np.flatnonzero(ids.length == 2)
     is_document[short] = ~ids.same(short, _NO_DOCUMENT, np.zeros(len(short), np.int64))
     kept = np.flatnonzero(is_document)
-    line, value = row[kept], scores.ravel()[kept]
+    line = row[kept]
+    value = scores.ravel()[kept]
     if not len(kept):
         raise InputError("document", "no documents given")
     _check_finite("score", "score", value, lambda: line)

@@ -231,7 +231,8 @@ class Judgments(Record, Recalling, eq=False):
             rows = np.arange(len(self.grade))
             whole = Subtopics(self.segments, rows, self.query, self.grade)
             return BySubtopic(whole, np.arange(self.segments.count), rows, rows)
-        subtopics, order = self.of_qrels, np.argsort(self.document)
+        subtopics = self.of_qrels
+        order = np.argsort(self.document)
         first, after = (
             np.searchsorted(subtopics.row, self.document[order], side) for side in ("left", "right")
         )

@@ -317,8 +317,10 @@ def open_runs(
         return [run_of_data(open_data(run, name, "score", options), name, options)]
     collapse = Collapse.of(options)
     if isinstance(run, RunTable):
-        path, columns = run.path or name or f"run{position}", run.columns
-        label, ties = name if run.path else path, options.ties or run.ties
+        path = run.path or name or f"run{position}"
+        columns = run.columns
+        label = name if run.path else path
+        ties = options.ties or run.ties
         collapse = collapse.joined(run.collapse)
         return [Run(path, lambda: _whole(path, columns, options), ties, name=label, collapse=collapse)]
     is_qrels = judged.source is not None and is_file(run, judged.source.name)
@@ -443,7 +445,8 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
 
 def _places(fields: Sequence[str] | None, count: int | None, number: str) -> list[int]:
     """Where tuples have the query, the document, the number, and any subtopic. fields, count: of a tuple."""
-    places, subtopic = [0, 1, 2], None
+    places = [0, 1, 2]
+    subtopic = None
     if number == "grade" and fields is not None:
         from gradeval.formats.csv import usual_columns  # imported only when needed
 
@@ -464,7 +467,8 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
     from gradeval.formats.memory import Nested  # imported only when needed
 
     nested = data if isinstance(data, Nested) and not options.ignore_identical_ids else None
-    ties, collapse = options.ties or DEFAULT_TIES, Collapse.of(options)
+    ties = options.ties or DEFAULT_TIES
+    collapse = Collapse.of(options)
     return Run(data.name, opened, ties, name=name, nested=nested, collapse=collapse)
 
 

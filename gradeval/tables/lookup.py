@@ -33,7 +33,8 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     """The ranks of the judged documents, None where reduction must find them. ties: of tied scores."""
     if ties not in (DEFAULT_TIES, "input") or set(map(type, data.documents)) != {dict}:
         return None
-    judged, missing = qrels.judged, repeat(np.nan)
+    judged = qrels.judged
+    missing = repeat(np.nan)
     indices: list[int] = []  # of the queries in the qrels, -1 for those that are not judged
     numbers: list[Any] = []  # the scores of the judged documents
     scores = np.empty(data.rows)
@@ -51,12 +52,14 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     run_score = np.fromiter(numbers, np.float64, len(numbers)) if floats is None else floats.astype(np.float64)
     if data.convert is not None:
         run_score = data.convert(run_score)
-    query_of, lengths = np.array(indices, np.int64), data.offsets[1:] - data.offsets[:-1]
+    query_of = np.array(indices, np.int64)
+    lengths = data.offsets[1:] - data.offsets[:-1]
     [of_run] = (query_of >= 0).nonzero()
     judged_query = query_of[of_run]
     counts = qrels.ideal.segments.lengths[judged_query]
     [hits] = (run_score == run_score).nonzero()
-    row, run_score = ranges(qrels.offsets[judged_query], counts)[hits], run_score[hits]
+    row = ranges(qrels.offsets[judged_query], counts)[hits]
+    run_score = run_score[hits]
     retrieved = np.zeros(len(qrels.queries), np.int64)
     retrieved[judged_query] = lengths[of_run]
     unjudged = int(np.count_nonzero(lengths[query_of < 0]))
@@ -102,8 +105,10 @@ def _ranks(
     """The rank of each hit; which hits are tied, and the first and the last rank with their scores. query,
     found, row: the query in the run, the score, and the row of the qrels of each hit. names: of rows.
     """
-    segments, start = Segments(data.offsets), data.offsets[query]
-    ordered, lengths = segments.sorted_descending(scores), segments.lengths
+    segments = Segments(data.offsets)
+    start = data.offsets[query]
+    ordered = segments.sorted_descending(scores)
+    lengths = segments.lengths
     longest = int(lengths.max())
     remaining: Any = longest if longest * len(lengths) == len(scores) else lengths[query]  # to look at
     above = start - 1  # the last known place of a higher score; all queries are halved at once
@@ -120,7 +125,9 @@ def _ranks(
     np.equal(ordered[1:], ordered[:-1], out=is_same[1:-1])
     is_same[data.offsets] = False
     [group_end] = (is_same[:-1] > is_same[1:]).nonzero()
-    top, of_run, first = rank[tied], query[tied], above[tied] + 1
+    top = rank[tied]
+    of_run = query[tied]
+    first = above[tied] + 1
     last = group_end[group_end.searchsorted(first, "right")]
     groups: dict[int, dict[str, int]] = {}  # the documents with one score, by their first place
     order = []

@@ -138,10 +138,13 @@ class Subtopics(Record, Recalling, eq=False):
         relevant = relevant[np.argsort(document_order[self.row[relevant]], kind="stable")]
         row, topic = self.row[relevant], self.topic[relevant]
         starts = np.flatnonzero(np.diff(row, prepend=-1))
-        document, by_document = row[starts], Segments(np.append(starts, len(row)))
+        document = row[starts]
+        by_document = Segments(np.append(starts, len(row)))
         query = self.segments.query[document]
         weight = np.ones(int(topic.max(initial=-1)) + 1)  # of each subtopic, for the next rank
-        unranked, ranked, gains = np.arange(len(document)), [row[:0]], [weight[:0]]
+        unranked = np.arange(len(document))
+        ranked = [row[:0]]
+        gains = [weight[:0]]
         while len(unranked) and (depth is None or len(ranked) <= depth):
             gain = by_document.sum(weight[topic])[unranked]
             rounded = np.round(gain, _SAME)
@@ -216,7 +219,8 @@ class Qrels(Record, eq=False):
     @cached_property
     def judged(self) -> dict[str, tuple[int, list[str]]]:
         """The index of each query and its judged documents, by its id, as text."""
-        names, bounds = self.names, enumerate(itertools.pairwise(self.offsets.tolist()))
+        names = self.names
+        bounds = enumerate(itertools.pairwise(self.offsets.tolist()))
         return {query: (q, names[a:b]) for query, (q, (a, b)) in zip(Texts(self.queries), bounds, strict=True)}
 
     @cached_property
@@ -290,7 +294,8 @@ class JudgmentRows(Record, eq=False):
         if len(first_of) < len(ids):  # the rows of a query are not together
             order, counts = stable_order(number), np.diff(bounds)
             rows = ranges(bounds[order], counts[order])
-            documents, grade = documents.take(rows), grade[rows]
+            documents = documents.take(rows)
+            grade = grade[rows]
             subtopic = None if subtopic is None else subtopic.take(rows)
             bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
         qrels = Qrels(path, ids.take(first_of).compact(), bounds, documents, grade)
@@ -298,7 +303,8 @@ class JudgmentRows(Record, eq=False):
         def keys_and_repeats(queries: slice) -> tuple[Words, Ints, Ints]:
             """The keys of these queries' documents; the rows of duplicates, and of their first judgments."""
             offsets = qrels.offsets[queries.start : queries.stop + 1]
-            of_queries, lengths = qrels.documents.take(slice(offsets[0], offsets[-1])), np.diff(offsets)
+            of_queries = qrels.documents.take(slice(offsets[0], offsets[-1]))
+            lengths = np.diff(offsets)
             keys = of_queries.keys()
             table = KeyTable(keys + np.repeat(salts(len(lengths)), lengths))
             again, first = repeats(table, of_queries, np.repeat(np.arange(len(lengths)), lengths))
@@ -324,11 +330,14 @@ class JudgmentRows(Record, eq=False):
         chosen = np.flatnonzero((grade[self.again] == grade[self.first]) == same_grade)
         if not len(chosen):
             return LineProblems()
-        again, first, line = self.again[chosen], self.first[chosen], self.line()
+        again = self.again[chosen]
+        first = self.first[chosen]
+        line = self.line()
 
         def message(i: int) -> str:
             row, before = int(again[i]), int(first[i])
-            document, first_line = shown(documents[row]), int(line[before]) + 1
+            document = shown(documents[row])
+            first_line = int(line[before]) + 1
             if same_grade:
                 return f"document {document} is judged before, in line {first_line}, with the same grade"
             grades = f"grade {grade[row]:g} here and {grade[before]:g} before"
@@ -365,7 +374,8 @@ class JudgmentRows(Record, eq=False):
             of_document[self.further] = self.document
             used = np.delete(np.arange(len(self.keys)), self.again)
             row = (np.cumsum(self.kept()) - 1)[of_document[used]]
-            grade, key = self.qrels.grade[used], self.subtopic.take(used).keys()
+            grade = self.qrels.grade[used]
+            key = self.subtopic.take(used).keys()
             subtopics = Subtopics.of(Segments(qrels.offsets), row, key, grade, qrels.documents)
             qrels = qrels.replace(subtopics=subtopics)
         qrels.__dict__["keys"] = keys  # fills the cached property

@@ -34,7 +34,8 @@ class RunLines(Record):
     @classmethod
     def of(cls, columns: Columns, qrels: Qrels) -> RunLines:
         """A run that is in memory whole."""
-        query, lengths = query_indices(qrels, columns.queries), np.diff(columns.bounds)
+        query = query_indices(qrels, columns.queries)
+        lengths = np.diff(columns.bounds)
         if len(distinct(query)) == len(query) and lengths.all():  # each query's lines are together
             return cls(query, columns.bounds, columns.documents, columns.value, columns.line, columns.rank)
         query_of_line = np.repeat(query, lengths)
@@ -211,7 +212,8 @@ def _pair_up(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[I
     """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; a
     table of the keys of all documents; and the duplicates. Equal keys are confirmed on the bytes.
     """
-    lengths, salt = np.diff(lines.bounds), salts(len(lines.query))
+    lengths = np.diff(lines.bounds)
+    salt = salts(len(lines.query))
     keys = lines.documents.keys()
     table = KeyTable(keys + np.repeat(salt, lengths))
     again, first = table.again, table.first
@@ -270,7 +272,8 @@ def _positions(lines: RunLines, hits: Ints, grade: Floats, ties: str) -> tuple[I
     tied[not_below] = True
     is_end = np.ones(len(not_below) + 1, bool)  # of a group, between these lines
     is_end[1:-1] = not_below[1:] > not_below[:-1] + 1
-    first_in_group, last_in_group = not_below[is_end[:-1]] - 1, not_below[is_end[1:]]
+    first_in_group = not_below[is_end[:-1]] - 1
+    last_in_group = not_below[is_end[1:]]
     tied_hits = np.flatnonzero(tied[hit_position] | tied[hit_position + 1])
     group = np.searchsorted(last_in_group, hit_position[tied_hits])
     first, last = first_in_group[group], last_in_group[group]

@@ -56,7 +56,9 @@ class Total:
     """Collects what is found, query by query. ties: as in ranking.find(). collapse: lines of one document."""
 
     def __init__(self, qrels: Qrels, ties: str, collapse: Collapse = EACH) -> None:
-        self.qrels, self.ties_rule, self.collapse = qrels, ties, collapse
+        self.qrels = qrels
+        self.ties_rule = ties
+        self.collapse = collapse
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
         self.unjudged = 0
         self.ties = [ranking.NO_TIES]
@@ -101,7 +103,8 @@ class Total:
 
     def report(self, problems: Problems) -> None:
         """Add the duplicate documents: each is a problem, or all are one in a file that holds its run twice."""
-        again, new = self.repeats.total, self.lines - self.repeats.total
+        again = self.repeats.total
+        new = self.lines - self.repeats.total
         line = self.repeats.first[0].line or 0 if again else 0
         if again < max(new, 2) or line < new:
             problems.add(self.repeats)
@@ -112,7 +115,8 @@ class Total:
 
     def reduced(self) -> Reduced:
         tag = self.tag.decode("utf-8", "surrogateescape")
-        identical, collapsed = _joined(self.identical), (self.collapsed, self.collapse.what)
+        identical = _joined(self.identical)
+        collapsed = (self.collapsed, self.collapse.what)
         ranks = self.rank, self.score, self.retrieved, self.unjudged, _joined(self.ties)
         return Reduced(*ranks, tag, self.ranks, self.extra, identical, collapsed)
 
@@ -208,14 +212,16 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
             pieces.append((read.queries[last], lines.part(last, count).compact()))
         return _Part.of(read, pieces)
 
-    seen, unjudged_queries = np.zeros(len(qrels.queries), bool), KeySet()
+    seen = np.zeros(len(qrels.queries), bool)
+    unjudged_queries = KeySet()
     cut: list[RunLines] = []  # the pieces of queries that blocks cut; their lines are counted in the file
     begins: list[int] = []  # with which of these each query begins
     last_cut: bytes | None = None  # the query that may continue in the next block
 
     def add(result: Ranked, first_line: int) -> None:
         judged = result.query < len(seen)
-        query, keys = result.query[judged], result.query[~judged].view(np.uint64)
+        query = result.query[judged]
+        keys = result.query[~judged].view(np.uint64)
         if seen[query].any() or unjudged_queries.has(keys).any():
             raise QueryNotGrouped
         seen[query] = True
@@ -274,7 +280,9 @@ def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: 
         rows = np.empty(len(order), _ROW if read.rank is None else _RANKED_ROW)
         if read.rank is not None:
             rows["rank"] = read.rank[order]
-        rows["query"], rows["score"], rows["line"] = number[group[order]], read.value[order], read.line[order]
+        rows["query"] = number[group[order]]
+        rows["score"] = read.value[order]
+        rows["line"] = read.line[order]
         rows["length"], rows["id_length"] = documents.length, 0
         is_unjudged = rows["query"] >= len(qrels.queries)
         ids = read.queries.take(group[order][is_unjudged])

@@ -40,7 +40,8 @@ class TieGroups(Record, eq=False):
         assert judgments.first is not None and judgments.last is not None
         first, query = judgments.first[rows], judgments.query[rows]
         starts = np.flatnonzero((np.diff(first, prepend=0.0) != 0) | (np.diff(query, prepend=-1) != 0))
-        above, last = first[starts] - 1, judgments.last[rows[starts]]
+        above = first[starts] - 1
+        last = judgments.last[rows[starts]]
         counted = np.minimum(last, _limit(judgments, cutoff)) - above
         offsets = np.searchsorted(query[starts], np.arange(judgments.segments.count + 1))
         within = Segments(np.append(starts, len(rows)))
@@ -95,9 +96,11 @@ def first_hits(judgments: Judgments, rel: float | None, cutoff: int | None) -> t
     """
     assert judgments.last is not None
     hits = judgments.hits(rel, cutoff)
-    first, has_hits = hits.first, hits.count > 0
+    first = hits.first
+    has_hits = hits.count > 0
     relevant = hits.segments.sum(hits.rank == first.rank.repeat(hits.count[has_hits]))[has_hits]
-    above, last = first.rank - 1, judgments.last[first.rows]
+    above = first.rank - 1
+    last = judgments.last[first.rows]
     size = last - above
     possible = np.minimum(np.minimum(last, _limit(judgments, cutoff)) - above, size - relevant + 1)
     places = Segments(np.append(0, np.cumsum(possible.astype(np.int64))))
@@ -128,16 +131,20 @@ def expected_stops(groups: TieGroups, probability: Floats) -> Floats:
         chosen = np.flatnonzero(groups.within.lengths == m)
         means = _mean_stops(probability, groups.within.offsets[chosen], m)
         rows = ranges(places.offsets[chosen], places.lengths[chosen])
-        group, before = np.searchsorted(chosen, places.query[rows]), places.place[rows]
+        group = np.searchsorted(chosen, places.query[rows])
+        before = places.place[rows]
         size = groups.size[chosen].astype(np.int64)
         # how many of the m are among those drawn differs from its mode by no more, but for 1e-20
         fewest = min(m, int(size.max()) - m)
         width = min(fewest, math.ceil(math.sqrt(24 * fewest)))
         steps = np.arange(1, width + 1)
         for some in np.array_split(np.arange(len(rows)), len(rows) * (2 * width + 1) // _AT_ONCE + 1):
-            n, drawn = size[group[some], None], before[some, None]
-            mode, rejected = (drawn + 1) * (m + 1) // (n + 2), n - m - drawn
-            above, below = mode + steps, mode - steps
+            n = size[group[some], None]
+            drawn = before[some, None]
+            mode = (drawn + 1) * (m + 1) // (n + 2)
+            rejected = n - m - drawn
+            above = mode + steps
+            below = mode - steps
             # the chances, by the ratios of neighbours, which are exact for groups of any size; 0 beyond what is
             # possible
             rising = np.cumprod((m - above + 1) * (drawn - above + 1) / (above * (rejected + above)), axis=1)

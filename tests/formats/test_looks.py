@@ -79,6 +79,15 @@ def test_what_the_hint_says_is_right(role: str, text: str, tmp_path: Path) -> No
     assert found.runs[0].values.tolist() == expected.runs[0].values.tolist()
 
 
+@each("role", ["qrels", "run"])
+def test_nothing_is_guessed_where_the_first_lines_are_a_long_comment(role: str, tmp_path: Path) -> None:
+    (tmp_path / "given").write_text(f"# {'x' * 5000}\na b\na c\n")
+    files = (tmp_path / "given", RUN) if role == "qrels" else (QRELS, tmp_path / "given")
+    error = error_of((InputError, InputErrors), gradeval.evaluate, *files, "AP")
+    assert error.startswith(f"{tmp_path}/given:2: 2 fields where")
+    assert "looks like" not in error
+
+
 BINARY = {
     b"PAR1": "a Parquet file. --qrels-format parquet and --run-format parquet read it",
     b"ARROW1\0\0": "an Arrow file. --qrels-format arrow and --run-format arrow read it",
