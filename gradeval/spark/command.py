@@ -15,6 +15,7 @@ from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILES, INPUT, Op
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
+    from gradeval.commands.compare.compare import Comparison
     from gradeval.evaluation.results import Results
     from gradeval.spark.results import Request, SparkResults
 
@@ -112,8 +113,8 @@ def spark_command(
 
     are_local = sessions.reads_local_files(settings)
     named, may_be_table = sessions.named_runs(qrels, runs, request.options.run_format, are_local)
-    if request.compared is not None and not may_be_table:
-        _check_pairs(list(named), list(named.values()), request.compared)
+    if not may_be_table:
+        _check_pairs(named, request.compared)
     if values is not None and are_local:
         sessions.check_new(values)
     spark = sessions.session(master, settings)  # which ends with this process
@@ -126,11 +127,8 @@ def spark_command(
                 evaluation.persist()
             results: Results = evaluation.results()
             job.report_failed(results.failed)
-            comparison = None
-            if compare_options and not results.failed:
-                comparison = evaluation.compare(map(str, request.specs), **compare_options)
-            notices = results.notices if comparison is None else comparison.notices
-            may_go_on = not (job.strict and results.failed) and job.passes(notices, runs=len(results.runs))
+            comparison = _comparison(evaluation, results, request, compare_options)
+            may_go_on = _passes(job, results, comparison)
             if values is not None:
                 _write(
                     evaluation if may_go_on and results.runs else None, sessions.resolved(spark, values), values
@@ -142,6 +140,21 @@ def spark_command(
     elif results.runs and not compare_options:
         job.print(results)
     return 2 if results.failed else 0
+
+
+def _comparison(
+    evaluation: SparkResults, results: Results, request: Request, compare_options: Mapping[str, Any]
+) -> Comparison | None:
+    """None where the runs are not to be compared, or one failed."""
+    if not compare_options or results.failed:
+        return None
+    return evaluation.compare(map(str, request.specs), **compare_options)
+
+
+def _passes(job: Job, results: Results, comparison: Comparison | None) -> bool:
+    """Whether the warnings, and with --strict the runs that failed, allow to print the results."""
+    notices = results.notices if comparison is None else comparison.notices
+    return not (job.strict and results.failed) and job.passes(notices, runs=len(results.runs))
 
 
 def _options_to_compare(options: dict[str, Any]) -> dict[str, Any]:
@@ -201,12 +214,13 @@ def _write(evaluation: SparkResults | None, location: str, values: str) -> None:
         evaluation.per_query_of_evaluated().write.parquet(location)
 
 
-def _check_pairs(names: list[str], paths: list[str], compared: CompareOptions) -> None:
-    """Raise the error of a baseline that is none of the runs before anything is read."""
+def _check_pairs(runs: Mapping[str, str], compared: CompareOptions | None) -> None:
+    """Raise the error of a baseline that is none of the runs before anything is read. runs: name -> path."""
     from gradeval.commands.compare.compare import pairs_of
     from gradeval.spark.kernel import without_values
 
-    pairs_of(without_values(names, paths), compared)
+    if compared is not None:
+        pairs_of(without_values([*runs], [*runs.values()]), compared)
 
 
 def _evaluation(

@@ -51,41 +51,31 @@ RunValues = tuple[int, Ids, Floats]
 
 
 class SparkJob(NamedTuple):
-    """An evaluation, the same for every bucket.
-
-    scale: the distinct grades of all qrels, as they count, ascending. runs: their names. paths: what errors
-    call the runs. qrels: the path. qrels_labels, run_labels: what messages call the query, the document, the
-    number and, of qrels that have one, the subtopic. is_negated: whether the numbers of the runs are ranks or
-    distances. pairs: (baseline, run) to compare, as positions in runs. version: of gradeval, which the workers
-    must have too.
-    """
+    """An evaluation, the same for every bucket."""
 
     specs: tuple[Spec, ...]
     options: Options
-    scale: Floats
-    runs: tuple[str, ...]
-    paths: tuple[str, ...]
-    qrels: str = "qrels"
+    scale: Floats  # the distinct grades of all qrels, as they count, ascending
+    runs: tuple[str, ...]  # their names
+    paths: tuple[str, ...]  # what errors call the runs
+    qrels: str = "qrels"  # the path
+    # what messages call the query, the document, the number and, of qrels that have one, the subtopic
     qrels_labels: Sequence[str] = ("query id", "document id", "grade")
     run_labels: Sequence[str] = ("query id", "document id", "score")
-    is_negated: bool = False
-    pairs: compare.Pairs = ()
-    version: str = __version__
+    is_negated: bool = False  # whether the numbers of the runs are ranks or distances
+    pairs: compare.Pairs = ()  # (baseline, run) to compare, as positions in runs
+    version: str = __version__  # of gradeval, which the workers must have too
 
 
 class Statistics(NamedTuple):
-    """The statistics of columns of numbers, from which NaN are left out: arrays of one shape.
-
-    squares: the sum of the squared deviations from the mean. positive, negative: how many numbers are. lowest,
-    highest: infinite where there are none.
-    """
+    """The statistics of columns of numbers, from which NaN are left out: arrays of one shape."""
 
     size: Floats
     total: Floats
-    squares: Floats
-    positive: Ints
+    squares: Floats  # the sum of the squared deviations from the mean
+    positive: Ints  # how many numbers are
     negative: Ints
-    lowest: Floats
+    lowest: Floats  # infinite where there are no numbers, as is highest
     highest: Floats
 
     @classmethod
@@ -119,7 +109,8 @@ class Statistics(NamedTuple):
                 squares = squares + part.squares + np.where(weight > 0, np.square(apart) * weight, 0.0)
                 size, total = size + part.size, total + part.total
         positive, negative, lowest, highest = map(np.array, list(zip(*parts, strict=True))[3:])
-        return cls(size, total, squares, positive.sum(0), negative.sum(0), lowest.min(0), highest.max(0))
+        counts = positive.sum(0), negative.sum(0)
+        return cls(size, total, squares, *counts, lowest.min(0), highest=highest.max(0))
 
     @property
     def mean(self) -> Floats:
@@ -134,33 +125,25 @@ class Statistics(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The state of a run in a bucket.
+    """The state of a run in a bucket."""
 
-    counted: how many queries. values: of each metric, logarithms for a geometric mean; where the order of ties
-    changes some, or RunResult.tie_range is asked for, followed by those of its three, (1 or 4, M). depths: the
-    numbers of documents that queries have, and how many queries have each. noticed: of the bucket. ids: the
-    first queries that the run has, by id, where it has none that is evaluated.
-    """
-
-    counted: int
+    counted: int  # how many queries
+    # of each metric, logarithms for a geometric mean; where the order of ties changes some, or
+    # RunResult.tie_range is asked for, followed by those of its three, (1 or 4, M)
     values: Statistics
-    depths: tuple[Ints, Ints]
-    noticed: outcomes.Noticed
-    ids: Sequence[str]
+    depths: tuple[Ints, Ints]  # the numbers of documents that queries have, and how many queries have each
+    noticed: outcomes.Noticed  # of the bucket
+    ids: Sequence[str]  # the first queries that the run has, by id, where it has none that is evaluated
 
 
 class Bucket(NamedTuple):
-    """The state of a bucket.
+    """The state of a bucket."""
 
-    runs: the state of each run, or why it failed. notices: of the qrels. ids: the evaluated queries, by id; the
-    first ones, where Options.query_ids does not choose them. pairs: for each pair of the job, of each metric,
-    the differences run - baseline, the values of the baseline and those of the run, (3, M), for the queries
-    that have a value in both; none where a run failed.
-    """
-
-    runs: tuple[Part | GradevalError, ...]
-    notices: tuple[Notice, ...]
-    ids: tuple[str, ...]
+    runs: tuple[Part | GradevalError, ...]  # the state of each run, or why it failed
+    notices: tuple[Notice, ...]  # of the qrels
+    ids: tuple[str, ...]  # the evaluated queries, by id; only the first where Options.query_ids is not given
+    # for each pair of the job, of each metric, the differences run - baseline, the values of the baseline and
+    # those of the run, (3, M), for the queries that have a value in both; none where a run failed
     pairs: tuple[Statistics, ...]
 
 
@@ -443,16 +426,8 @@ def merged(states: Sequence[State], job: SparkJob) -> SparkSummary:
     if failures := [state for state in states if isinstance(state, GradevalError)]:
         raise joined_error(failures)
     buckets = [state for state in states if isinstance(state, Bucket)]
-    evaluated = {query for bucket in buckets for query in bucket.ids}
-    if unknown := [query for query in job.options.query_ids or () if query not in evaluated]:
-        raise UnknownQueryError(unknown, job.qrels)
-    merged_runs: list[_MergedRun] = []
-    failed: list[FailedRun] = []
-    for r, path in enumerate(job.paths):
-        try:
-            merged_runs.append(_merged_run(r, buckets, job))
-        except GradevalError as error:
-            failed.append(FailedRun(path, error))
+    _check_query_ids(buckets, job)
+    merged_runs, failed = _merged_runs(buckets, job)
     results = tuple(merged_run.result for merged_run in merged_runs)
     options = job.options.to_dict()
     evaluation = SparkSummary(
@@ -468,11 +443,18 @@ def merged(states: Sequence[State], job: SparkJob) -> SparkSummary:
             job.specs,
             options,
         ),
-        failed=tuple(failed),
+        failed=failed,
     )
     pairs = [Statistics.joined(parts) for parts in zip(*(bucket.pairs for bucket in buckets), strict=False)]
     statistics = {merged_run.result.name: merged_run.statistics for merged_run in merged_runs}
     return evaluation.replace(statistics=statistics, pairs=pairs)
+
+
+def _check_query_ids(buckets: Sequence[Bucket], job: SparkJob) -> None:
+    """Raise UnknownQueryError for those of Options.query_ids that no bucket has."""
+    evaluated = {query for bucket in buckets for query in bucket.ids}
+    if unknown := [query for query in job.options.query_ids or () if query not in evaluated]:
+        raise UnknownQueryError(unknown, job.qrels)
 
 
 class _MergedRun(NamedTuple):
@@ -482,6 +464,18 @@ class _MergedRun(NamedTuple):
     statistics: Statistics
     judged_share: float
     notices: list[Notice]
+
+
+def _merged_runs(buckets: Sequence[Bucket], job: SparkJob) -> tuple[list[_MergedRun], tuple[FailedRun, ...]]:
+    """Those that could be evaluated, and the others."""
+    merged_runs: list[_MergedRun] = []
+    failed: list[FailedRun] = []
+    for r, path in enumerate(job.paths):
+        try:
+            merged_runs.append(_merged_run(r, buckets, job))
+        except GradevalError as error:
+            failed.append(FailedRun(path, error))
+    return merged_runs, tuple(failed)
 
 
 def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: SparkJob) -> Iterator[Notice]:
@@ -498,10 +492,7 @@ def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: SparkJo
 def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     """Raises GradevalError."""
     path, specs, options = job.paths[r], job.specs, job.options
-    states = [bucket.runs[r] for bucket in buckets]
-    if errors := [state for state in states if isinstance(state, GradevalError)]:
-        raise joined_error(errors)
-    parts = [state for state in states if isinstance(state, Part)]
+    parts = _parts_of_run([bucket.runs[r] for bucket in buckets])
     depths, counts = map(np.concatenate, zip(*(part.depths for part in parts), strict=True))
     in_run = int(counts.sum())
     if not in_run:
@@ -517,17 +508,29 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     result = result.replace(ties=options.ties or DEFAULT_TIES, depths=outcomes.quantiles(depths, counts))
     if options.tie_range:
         result = result.replace(tie_range=ON_CLUSTER)
-    notices = [
-        _with_means(notice, specs, [means, *tie_means]) if notice.kind is NoticeKind.TIES else notice
-        for notice in _merged_notices([part.noticed.notices for part in parts], specs)
-    ]
-    notices = [notice for notice in notices if notice.concerns_means]
+    notices = _notices_of_run(parts, specs, [means, *tie_means])
     share = math.fsum(part.noticed.judged_share * part.depths[1].sum() for part in parts) / in_run
     cutoff = outcomes.first_ranks(specs, options)
     notices += outcomes.judged_notices(share, cutoff, specs, job.scale, options)
     short = np.sum([part.noticed.short for part in parts], axis=0)
     notices += outcomes.short_notices(specs, short, in_run)
     return _MergedRun(result, values, share, notices)
+
+
+def _parts_of_run(states: Sequence[Part | GradevalError]) -> list[Part]:
+    """The state of a run in each bucket. Raises GradevalError where it failed in some."""
+    if errors := [state for state in states if isinstance(state, GradevalError)]:
+        raise joined_error(errors)
+    return [state for state in states if isinstance(state, Part)]
+
+
+def _notices_of_run(parts: Sequence[Part], specs: Sequence[Spec], means: Sequence[Floats]) -> list[Notice]:
+    """Those of the buckets that concern the means. means: as of _with_means()."""
+    notices = (
+        _with_means(notice, specs, means) if notice.kind is NoticeKind.TIES else notice
+        for notice in _merged_notices([part.noticed.notices for part in parts], specs)
+    )
+    return [notice for notice in notices if notice.concerns_means]
 
 
 def _without_queries(path: str, parts: Sequence[Part], buckets: Sequence[Bucket], job: SparkJob) -> InputError:

@@ -109,7 +109,16 @@ class Request(NamedTuple):
             raise OptionError(f"{message}. Name it with {naming.format('order')}")
         if buckets is not None:
             buckets = option_table.whole("buckets", buckets, 1, MOST_BUCKETS)
-        return cls(tuple(specs), chosen, run_columns, buckets, naming, compared, judged, notices)
+        return cls(
+            tuple(specs),
+            chosen,
+            run_columns,
+            buckets,
+            naming,
+            compared=compared,
+            judged=judged,
+            notices=notices,
+        )
 
 
 def wire(table: Input, number: str, request: Request) -> Input:
@@ -231,6 +240,27 @@ def evaluate(
     return SparkResults(judged, dict(labelled), request)
 
 
+def _check_one_run(table: Input) -> None:
+    """Raise InputError for a table with several runs: an action, if it has a column of runs."""
+    from pyspark.sql import functions as F
+
+    if table.run is None:
+        return
+    [(first, last)] = table.frame.agg(F.min("run"), F.max("run")).collect()
+    if first != last:
+        message = f"it has several runs (column {table.run}), such as {named(first)} and {named(last)}"
+        raise InputError(table.path, message, hint="Give it alone, and without a name")
+
+
+def _names_in_column(table: Input, names: list[Any]) -> list[str]:
+    """The names of the runs of a table, in order. names: what its column of runs has. Raises InputError."""
+    if None in names:
+        raise InputError(table.path, f"the run (column {table.run}) is missing in some rows")
+    if not names:
+        raise InputError(table.path, kernel.NO_ROWS)
+    return sorted(names)
+
+
 class SparkResults:
     """An evaluation on Spark, which runs when its values are asked for.
 
@@ -271,52 +301,57 @@ class SparkResults:
         from pyspark.sql import functions as F
 
         names, request, qrels, runs = self._names, self._request, self._qrels, self._runs
-        for table in self._tables if names is not None else ():
-            if table.run is not None:  # an action over each that has a column of runs
-                [(first, last)] = table.frame.agg(F.min("run"), F.max("run")).collect()
-                if first != last:
-                    message = (
-                        f"it has several runs (column {table.run}), such as {named(first)} and {named(last)}"
-                    )
-                    raise InputError(table.path, message, hint="Give it alone, and without a name")
-        grades = qrels.frame.groupBy("number").count()
-        if "subtopic" in qrels.frame.columns:  # the highest grade of a document counts
-            highest = F.max_by("number", F.expr("try_cast(number as double)")).alias("number")
-            of_documents = qrels.frame.groupBy("query", "document").agg(highest, F.count("*").alias("count"))
-            grades = of_documents.groupBy("number").agg(F.sum("count").alias("count"))
-        counted = grades.withColumn("is_grade", F.lit(True))
-        if names is None or request.buckets is None:
-            of_runs = runs.groupBy(*(["run"] if names is None else [])).count()
-            of_runs = of_runs.withColumn("is_grade", F.lit(False))
-            counted = counted.unionByName(of_runs, allowMissingColumns=True)
-        table = counted.toArrow()
-        is_grade, rows = table["is_grade"].to_numpy(), table["count"].to_numpy()
+        if names is not None:
+            for table in self._tables:
+                _check_one_run(table)
+        counted = self._counted().toArrow()
+        is_grade = counted["is_grade"].to_numpy()
         if not is_grade.any():
             raise InputError(qrels.path, "no judgments given")
         # others than numbers are reported with their rows later
-        numbers, _ = object_numbers(table.filter(is_grade)["number"].to_pylist(), "grade")
+        numbers, _ = object_numbers(counted.filter(is_grade)["number"].to_pylist(), "grade")
         scale = distinct(counted_grades(distinct(numbers[np.isfinite(numbers)]), request.options))
-        paths = [of_run.path for of_run in self._tables]
+        paths = [table.path for table in self._tables]
         if names is None:
-            of_run = self._tables[0]
-            names = paths = table.filter(~is_grade)["run"].to_pylist()
-            if None in names:
-                raise InputError(of_run.path, f"the run (column {of_run.run}) is missing in some rows")
-            if not names:
-                raise InputError(of_run.path, kernel.NO_ROWS)
-            names.sort()
+            names = paths = _names_in_column(self._tables[0], counted.filter(~is_grade)["run"].to_pylist())
             position = F.array_position(F.array(*map(F.lit, names)), F.col("run")).cast("int") - 1
             runs = runs.withColumn("run", position)
         specs = request.specs if request.judged is None else (*request.specs, request.judged)
-        specs = tuple(with_levels(specs, scale)) if request.options.by_level else specs
-        of_tables = qrels.path, qrels.labels, self._tables[0].labels, self._tables[0].is_negated
-        job = SparkJob(specs, request.options, scale, tuple(names), tuple(paths), *of_tables)
+        job = SparkJob(
+            tuple(with_levels(specs, scale)) if request.options.by_level else specs,
+            request.options,
+            scale,
+            tuple(names),
+            tuple(paths),
+            qrels=qrels.path,
+            qrels_labels=qrels.labels,
+            run_labels=self._tables[0].labels,
+            is_negated=self._tables[0].is_negated,
+        )
         if request.compared is not None:
             job = job._replace(pairs=compare.pairs_of(without_values(names, paths), request.compared))
         context = getattr(runs.sparkSession, "sparkContext", None)  # which a remote session does not have
         cores = 1 if context is None else max(1, context.defaultParallelism)
-        buckets = request.buckets or bucket_count(int(rows.sum()), cores)
+        buckets = request.buckets or bucket_count(int(counted["count"].to_numpy().sum()), cores)
         return job, in_buckets(qrels.frame, runs, buckets)
+
+    def _counted(self) -> DataFrame:
+        """How many judgments have each grade and, where that is not known otherwise, rows each run has: the
+        columns count, is_grade, number or run.
+        """
+        from pyspark.sql import functions as F
+
+        qrels = self._qrels.frame
+        grades = qrels.groupBy("number").count()
+        if "subtopic" in qrels.columns:  # the highest grade of a document counts
+            highest = F.max_by("number", F.expr("try_cast(number as double)")).alias("number")
+            of_documents = qrels.groupBy("query", "document").agg(highest, F.count("*").alias("count"))
+            grades = of_documents.groupBy("number").agg(F.sum("count").alias("count"))
+        grades = grades.withColumn("is_grade", F.lit(True))
+        if self._names is not None and self._request.buckets is not None:
+            return grades
+        of_runs = self._runs.groupBy(*(["run"] if self._names is None else [])).count()
+        return grades.unionByName(of_runs.withColumn("is_grade", F.lit(False)), allowMissingColumns=True)
 
     def per_query(self) -> DataFrame:
         """A data frame with the columns run, query, metric and value: a row for each value of a query.
