@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import natural_log
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
@@ -91,22 +91,13 @@ class RelevanceEvaluator:
         queries = [query for query in scores if query in self._index]
         if self._qrels is None or not queries:
             return {}
-        try:
-            values = floats_of(numbers)
-        except OverflowError:
-            raise ValueError("scores: an integer is too large for a floating-point number") from None
-        data = Nested("scores", scores, "score", Numeric(_rounded(values)), _rounded)
+        data = Nested("scores", scores, "score", Numeric(_floats(numbers)), _rounded)
         reduced = _of_values(run_of_data(data, "scores").reduce, self._qrels, default_jobs())
         judge = Judge(self._qrels, reduced, self._options)
         specs = [measure.spec for measure in self._measures]
         if any(spec.metric.name in _INTERPOLATED for spec in specs):
             specs += _COUNTS
-        positions = np.array([self._index[query] for query in queries])
-        some = np.sort(positions)
-        if 2 * len(some) > len(self._index):  # what depends on the grades of all queries is known already
-            by_spec = judge.scored(specs, default_jobs()).values[:, positions]
-        else:
-            by_spec = scored(judge(some), specs).values[:, np.searchsorted(some, positions)]
+        by_spec = self._by_spec(judge, specs, np.array([self._index[query] for query in queries]))
         columns = [
             _as_theirs(measure.spec, values, by_spec[-len(_COUNTS) :])
             for measure, values in zip(self._measures, by_spec.copy(), strict=False)
@@ -114,6 +105,13 @@ class RelevanceEvaluator:
         names = [measure.printed for measure in self._measures]
         rows = zip(*columns, strict=True) if columns else [()] * len(queries)
         return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, rows, strict=True)}
+
+    def _by_spec(self, judge: Judge, specs: Sequence[Spec], positions: Ints) -> Floats:
+        """The values of the queries at these positions, (M, n)."""
+        if 2 * len(positions) > len(self._index):  # what depends on the grades of all queries is known already
+            return judge.scored(specs, default_jobs()).values[:, positions]
+        ascending = np.sort(positions)
+        return scored(judge(ascending), specs).values[:, np.searchsorted(ascending, positions)]
 
 
 def _as_theirs(spec: Spec, values: Floats, counts: Floats) -> list[float]:
@@ -166,6 +164,13 @@ def _check(data: Mapping[str, Mapping[str, Any]], label: str, kinds: tuple[type,
     return list(chain.from_iterable(documents.values() for documents in data.values()))
 
 
+def _floats(scores: list[Any]) -> Floats:
+    try:
+        return _rounded(floats_of(scores))
+    except OverflowError:
+        raise ValueError("scores: an integer is too large for a floating-point number") from None
+
+
 def _rounded(values: Floats) -> Floats:
     with np.errstate(over="ignore"):
         values = values.astype(np.float32).astype(np.float64)
@@ -174,13 +179,7 @@ def _rounded(values: Floats) -> Floats:
 
 def _measures(names: Iterable[str]) -> list[PrintedSpec]:
     """The measures of these names, as pytrec_eval reads them. Raises ValueError and TypeError."""
-    values_of: dict[str, set[str]] = defaultdict(set)
-    for nickname in names:
-        if not isinstance(nickname, str):
-            raise TypeError(f"a measure is named by a string, not {described(nickname)}")
-        for name in supported_nicknames.get(nickname, (nickname,)):
-            base, values = (name, "") if name in supported_measures else _base_and_values(name)
-            values_of[base].update(values.split(",") if values and MEASURES[base].param else ())
+    values_of = _values_of_measures(names)
     texts = [f"{name}.{','.join(sorted(values))}" if values else name for name, values in values_of.items()]
     measures = []
     for spec, printed in _of_values(parse_trec_eval, texts):
@@ -191,6 +190,18 @@ def _measures(names: Iterable[str]) -> list[PrintedSpec]:
         base = max((name for name in MEASURES if f"{printed}_".startswith(f"{name}_")), key=len)
         measures.append(PrintedSpec(Spec(spec.metric, ordered), printed if MEASURES[base].values else base))
     return measures
+
+
+def _values_of_measures(names: Iterable[str]) -> dict[str, set[str]]:
+    """The values of the parameter of each measure, none for its default. Raises ValueError and TypeError."""
+    values_of: dict[str, set[str]] = defaultdict(set)
+    for nickname in names:
+        if not isinstance(nickname, str):
+            raise TypeError(f"a measure is named by a string, not {described(nickname)}")
+        for name in supported_nicknames.get(nickname, (nickname,)):
+            base, values = (name, "") if name in supported_measures else _base_and_values(name)
+            values_of[base].update(values.split(",") if values and MEASURES[base].param else ())
+    return values_of
 
 
 def _base_and_values(name: str) -> tuple[str, str]:

@@ -101,8 +101,8 @@ def grade() -> Number:
 
 
 def threshold(default: str) -> Number:
-    what = f"a number >= 0 that can be a grade: {GRADE_RANGE}"
-    return Number("number", what, lambda number: number >= 0 and is_grade(number), default)
+    expected = f"a number >= 0 that can be a grade: {GRADE_RANGE}"
+    return Number("number", expected, lambda number: number >= 0 and is_grade(number), default)
 
 
 class Setting(ParsedType):
@@ -232,17 +232,16 @@ class SectionedCommand(Command):
             option = options.get(argument)
             if option is None or not (unread or option.is_flag):
                 written.append(argument)
-                continue
-            long_name = next((name for name in option.opts if name.startswith("--")), argument)
-            if isinstance(option.type, click.Choice) and isinstance(option.flag_value, str):
-                written.append(
-                    long_name if unread[0] in option.type.choices else f"{long_name}={option.flag_value}"
-                )
-            elif option.is_flag:
-                written.append(long_name)
             else:
-                written += [long_name, unread.pop(0)]
+                written += self._with_long_name(option, argument, unread)
         return super().parse_args(ctx, written + unread)
+
+    def _with_long_name(self, option: click.Option, argument: str, unread: list[str]) -> list[str]:
+        """The option as it is written, with its value, which is taken from the unread arguments."""
+        long_name = next((name for name in option.opts if name.startswith("--")), argument)
+        if isinstance(option.type, click.Choice) and isinstance(option.flag_value, str):
+            return [long_name if unread[0] in option.type.choices else f"{long_name}={option.flag_value}"]
+        return [long_name] if option.is_flag else [long_name, unread.pop(0)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from textwrap import wrap  # which click has imported for help

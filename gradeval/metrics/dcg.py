@@ -124,7 +124,9 @@ def normalized_discounted_cumulated_gain(
     if ideal != "max":
         return normalized_dcg(table, worth, cutoff, discount, local=ideal == "local")
     highest = highest_grade(judgments, max_grade)
-    best = float(len(top)) if top else highest if max_grade is None else max_grade
+    best = highest if max_grade is None else max_grade
+    if top:
+        best = float(len(top))
     grade = np.array([best])
     if not isinstance(gain, str):  # another grade may have a larger gain
         grades = np.arange(best) if top else judgments.scale

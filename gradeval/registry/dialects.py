@@ -271,15 +271,15 @@ def spellings(metric: str) -> list[Spelling]:
 
 
 class Alias(NamedTuple):
-    """One line of NAMES. param, value: the parameter it requires, if any. target: ours, metric(given)."""
+    """One line of NAMES; '' for what it has not."""
 
     tool: str
-    spelled: str
+    spelled: str  # as in NAMES: name(param=value)@k
     name: str
-    param: str
+    param: str  # the parameter that it requires
     value: str
-    cutoff: str
-    target: str
+    cutoff: str  # '@k'
+    target: str  # ours: metric(given)
     metric: str
     given: str
 
@@ -294,7 +294,8 @@ def aliases() -> list[Alias]:
             target = ours.removesuffix("@k")
             metric, _, given = target.rstrip(")").partition("(")
             name, param, value, cutoff = match.groups("")
-            lines.append(Alias(tool, spelled, name, param, value, cutoff, target, metric, given))
+            row = tool, spelled, name, param, value
+            lines.append(Alias(*row, cutoff=cutoff, target=target, metric=metric, given=given))
     return lines
 
 

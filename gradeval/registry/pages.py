@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import TextWrapper
 
 import numpy as np
@@ -39,10 +39,14 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     width = max(len(name) for part in rows.values() for name, _ in part)
     if not (family or word or graded):
         rows["groups"] = [(name, group.about) for name, group in GROUPS.items()]
-    lines = []
+    more = "'gradeval metrics NAME' shows the formula, parameters and source of a metric."
+    return "\n".join([*_sections(rows, width), more])
+
+
+def _sections(rows: Mapping[str, Iterable[tuple[str, str]]], width: int) -> Iterator[str]:
+    """Headings with (name, description) below. width: of the names."""
     for heading, part in rows.items():
-        lines += [heading, *(f"  {name:<{width}}  {about}" for name, about in part), ""]
-    return "\n".join([*lines, "'gradeval metrics NAME' shows the formula, parameters and source of a metric."])
+        yield from (heading, *(f"  {name:<{width}}  {about}" for name, about in part), "")
 
 
 def _of_families(family: str) -> list[Metric]:
@@ -131,7 +135,9 @@ def _narrowed(paragraph: str, width: int) -> str:
 def _facts(metric: Metric, width: int) -> str:
     """The range of its values, and what it does for a query without a relevant document."""
     low, high = metric.range
-    bounds = "any number" if low is None else f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
+    bounds = "any number" if low is None else f"at least {low:g}"
+    if low is not None and high is not None:
+        bounds = f"{low:g} to {high:g}"
     direction = {True: "; higher is better", False: "; lower is better", None: ""}[metric.higher_is_better]
     facts = f"Range: {bounds}{direction}"
     empty = "counts as 0; --no-relevant 1 or skip changes that"
@@ -203,8 +209,15 @@ def ranking(ranked: Sequence[float | None] = RANKED, missed: Sequence[float] = M
     """A table of one query: the judged documents retrieved, by rank, and those not retrieved."""
     judged = [(grade, rank) for rank, grade in enumerate(ranked, 1) if grade is not None]
     grade, rank = np.array([*judged, *((grade, np.inf) for grade in missed)], np.float64).T
-    offsets, retrieved = np.array([0, len(rank)]), np.array([len(ranked)])
-    return Judgments(Segments(offsets), grade, rank, 10 - rank, np.arange(len(rank)), retrieved, tag="example")
+    return Judgments(
+        Segments(np.array([0, len(rank)])),
+        grade,
+        rank,
+        score=10 - rank,
+        document=np.arange(len(rank)),
+        retrieved=np.array([len(ranked)]),
+        tag="example",
+    )
 
 
 def value_of(spec: Spec, judgments: Judgments | None = None) -> str:

@@ -545,10 +545,13 @@ def _plain(name: str) -> str:
 def _written_value(metric: Metric, text: str) -> dict[str, str]:
     """The parameter and the value of 'exp', 'l2' or 'p=0.8'; {} if it is none of the metric."""
     for param in metric.params:
+        if param.after_at:
+            continue
         keys = (param.name, *param.aliases, *_KEYS.get(param.name, ()))
         values = [text[len(key) :].lstrip("=:_-") for key in keys if text.lower().startswith(key.lower())]
-        is_number = text.replace(".", "").isdigit()
-        for value in () if param.after_at else values if is_number else [text, *values]:
+        if not text.replace(".", "").isdigit():
+            values.insert(0, text)
+        for value in values:
             with suppress(ValueError):
                 return {param.name: param.text(param.parse(value))}
     return {}

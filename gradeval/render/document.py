@@ -269,17 +269,18 @@ class OutputDocument(Record, kw_only=True):
         if self.page is not None:
             return self.page()
         writer = WRITERS[options.format]
-        part = getattr(self, writer.part)()
-        if options.label and writer.part == "rows":
-            part = [_labelled(rows, options.label) for rows in part]
-        elif options.label:
-            part = _labelled(part, options.label, in_json=True)
-        text: str = getattr(import_module(f"gradeval.render.{writer.module}"), f"write_{options.format}")(
-            part, options
-        )
+        write = getattr(import_module(f"gradeval.render.{writer.module}"), f"write_{options.format}")
+        text: str = write(self._labelled_part(writer.part, options.label), options)
         if not self.is_log:
             return text
         return inert(text, r"\u00") if writer.part in ("content", "records") else inert(text)
+
+    def _labelled_part(self, name: str, label: Mapping[str, str]) -> Any:
+        """The part of this name, with the columns of the label in front. Raises OptionError."""
+        part = getattr(self, name)()
+        if not label:
+            return part
+        return [_labelled(rows, label) for rows in part] if name == "rows" else _labelled(part, label, True)
 
 
 class Printable:
@@ -311,7 +312,9 @@ class Printable:
         """
         digits = digits if digits == "full" else whole("digits", digits, 0, 100)
         format = self.default_format if format is None else format
-        options = RenderOptions(digits, colour, width, spreadsheet, format, header, label or {})
+        options = RenderOptions(
+            digits, colour, width, spreadsheet, format=format, header=header, label=label or {}
+        )
         layout: Callable[..., OutputDocument] = import_module(self.layout).document
         parameters = chain(*(signature(function).parameters.values() for function in (self.render, layout)))
         check_known(

@@ -61,8 +61,7 @@ class Ratings(Record, eq=False):
         weights += [1 / (rated[has] - 1) for _, _, has in both]
         cells = np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns))
         table = csr_array(cells, shape=(len(queries), len(grades) * size + len(kinds)))  # adds up duplicates
-        first, second = np.divmod(kinds, max(size, 1))
-        return cls(len(grades), levels, queries, table, first, second)
+        return cls(len(grades), levels, queries, table, *np.divmod(kinds, max(size, 1)))
 
     @property
     def names(self) -> tuple[str, ...]:

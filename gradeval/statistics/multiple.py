@@ -156,7 +156,9 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
     unknown = np.full((systems, systems), np.nan)
     if queries < 2:
         nothing = VarianceSource(math.nan, 0, math.nan)
-        return TwoWayAnova(queries, unknown[0], nothing, nothing, nothing, nothing, unknown, TOO_FEW)
+        return TwoWayAnova(
+            queries, unknown[0], nothing, nothing, nothing, total=nothing, effect_sizes=unknown, reason=TOO_FEW
+        )
     # on a scale where the largest value is about 1, no square of a small value vanishes
     exponent = int(np.frexp(np.abs(complete).max())[1])
     complete = np.ldexp(complete, -exponent)

@@ -219,17 +219,14 @@ def permuted_ranges(integers: Ints, sampling: Sampling) -> Floats:
 
 
 class _Lookup(Record):
-    """Permutations as tables of what they add to the sums of groups of systems. sizes: of the groups, of all
-    systems or all but the last. tables: of each group, (rows, size), from the values (q, S) of q = `together`
-    queries. tile: how many times these share a stream. draws: for each sample of them. rows: of each table.
-    """
+    """Permutations as tables of what they add to the sums of groups of systems."""
 
-    sizes: tuple[int, ...]
-    tables: Callable[[Ints], list[Ints]]
-    together: int
-    tile: int
-    draws: int
-    rows: Callable[[list[Ints], Halves], Iterator[Ints]]
+    sizes: tuple[int, ...]  # of the groups, of all systems or all but the last
+    tables: Callable[[Ints], list[Ints]]  # of each group, (rows, size), from the values (together, S)
+    together: int  # how many queries a table is of
+    tile: int  # how many times these share a stream
+    draws: int  # for each sample of them
+    rows: Callable[[list[Ints], Halves], Iterator[Ints]]  # of each table
 
 
 def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[Floats]:
@@ -285,7 +282,8 @@ def _listed(systems: int) -> _Lookup:
     def rows(tables: list[Ints], halves: Halves) -> Iterator[Ints]:
         yield scaled(halves[0], len(tables[0]))
 
-    return _Lookup((systems - 1,), tables, together, max(1, _TILE // len(listed) ** together), 1, rows)
+    tile = max(1, _TILE // len(listed) ** together)
+    return _Lookup((systems - 1,), tables, together, tile, draws=1, rows=rows)
 
 
 def _split(systems: int) -> _Lookup:
@@ -319,7 +317,7 @@ def _split(systems: int) -> _Lookup:
             row += of_order.take(order, mode="clip")
             yield row
 
-    return _Lookup(tuple(sizes), tables, 1, _SPLIT_TILE, 2, rows)
+    return _Lookup(tuple(sizes), tables, 1, _SPLIT_TILE, draws=2, rows=rows)
 
 
 def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:

@@ -43,18 +43,15 @@ def reason_without_p(pairs: Floats) -> str:
 
 
 class PairedSummary(Record):
-    """A description of n paired differences. effective_n: as of Sample. mean, sd: NaN for no pair, or for fewer
-    than 2. effect_size: mean / sd; NaN where all differences are equal, or one has nearly all of the weight.
-    wins, ties, losses: how many differences are above, equal to, below 0, whatever their weights.
-    """
+    """A description of n paired differences."""
 
     n: int
-    effective_n: float
-    mean: float
-    sd: float
-    effect_size: float
-    wins: int
-    ties: int
+    effective_n: float  # as of Sample
+    mean: float  # NaN for no pair
+    sd: float  # NaN for fewer than 2
+    effect_size: float  # mean / sd; NaN where all differences are equal, or one has nearly all of the weight
+    wins: int  # differences above 0, whatever their weights
+    ties: int  # equal to 0
     losses: int
 
 
@@ -78,17 +75,14 @@ def summarize(differences: Floats, weights: Floats | None = None) -> PairedSumma
 
 
 class PairedOutcome(Record):
-    """The outcome of a test in one comparison. p: two-sided, uncorrected; NaN where there is none, as `reason`
-    says. low, high: the interval; infinite where the test can reject nothing on that side, NaN for fewer than 2
-    pairs. estimate: what the interval is of, PairedTest.estimand. method: how p was found.
-    """
+    """The outcome of a test in one comparison."""
 
-    p: float
-    low: float
-    high: float
-    estimate: float
-    method: str
-    reason: str = ""
+    p: float  # two-sided, uncorrected; NaN where there is none
+    low: float  # of the interval; infinite where the test can reject nothing on that side, NaN for fewer than 2
+    high: float  # pairs
+    estimate: float  # what the interval is of, PairedTest.estimand
+    method: str  # how p was found
+    reason: str = ""  # why there is no p
 
 
 class PairedTest(Record):
@@ -131,7 +125,7 @@ def without_p(sample: Sample) -> PairedOutcome | None:
 
 def untested(mean: float, reason: str) -> PairedOutcome:
     """The outcome of differences with this mean that are not tested, as the reason says."""
-    return PairedOutcome(math.nan, math.nan, math.nan, mean, "", reason)
+    return PairedOutcome(math.nan, math.nan, math.nan, mean, "", reason=reason)
 
 
 def _one_by_one(
@@ -174,7 +168,7 @@ def sign_test(sample: Sample, alpha: float) -> PairedOutcome:
         return min(1.0, 2 * float(bdtr((n - margin) // 2, n, 0.5)))
 
     balance = int(np.sign(ordered).sum())
-    return _by_ranks(lambda i: float(ordered[i]), n, p_value, balance, alpha, "exact binomial")
+    return _by_ranks(lambda i: float(ordered[i]), n, p_value, balance, alpha, method="exact binomial")
 
 
 def _by_ranks(
@@ -234,7 +228,7 @@ def wilcoxon_test(sample: Sample, alpha: float) -> PairedOutcome:
 
     walsh = partial(intervals.walsh_order_statistic, ordered)
     method = "exact" if exact else "normal approximation"
-    return _by_ranks(walsh, n * (n + 1) // 2, p_value, balance, alpha, method)
+    return _by_ranks(walsh, n * (n + 1) // 2, p_value, balance, alpha, method=method)
 
 
 def randomization_tests(

@@ -227,7 +227,7 @@ class Explanation(WithNotices, Tabular):
         if self.groups:
             return []
         adds = self.contributions
-        adding = [document for document, place in places.items() if place and abs(adds[document]) > 0]
+        adding = [document for document, rank in places.items() if rank and abs(adds[document]) > 0]
         return sorted(adding, key=lambda document: (-abs(adds[document]), places[document]))
 
     @property

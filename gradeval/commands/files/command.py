@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,9 @@ from gradeval.cli.job import Job, echo_error, expand_runs, input_files, on_termi
 from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.notices import lines, many
 from gradeval.options import Options
+
+if TYPE_CHECKING:
+    from gradeval.commands.files.convert import Converted
 
 VALIDATE_EPILOG = """\b
 Examples:
@@ -149,22 +153,30 @@ def convert_command(
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")
     chosen = Options(**options)
-    opened, *letor = (Source(path) for path in (source, qrels) if path is not None)
+    opened = Source(source)
+    letor = None if qrels is None else Source(qrels)
     with job.running(), stream(file) as sink:
-        done = convert_file(opened, sink, "" if file is None else target, conversion, chosen, *letor)
-
-    def remark(level: str, count: int, singular: str, plural: str, explanation: str) -> None:
-        if count and not job.quiet:
-            job.report([f"{level}: {opened.name}: {many(count, singular, plural)}{explanation}"])
-
-    for notice in () if job.quiet else done.notices:
-        job.report(f"{'note' if notice.informational else 'warning'}: {line}" for line in lines([notice]))
-    same, highest = " with the same grade, written once", "; the highest grade of a document is written"
-    remark("warning", done.duplicates, "duplicate judgment", "duplicate judgments", same)
-    remark("note", done.subtopics, "judgment of a further subtopic", "judgments of further subtopics", highest)
-    noun = "duplicate" if chosen.max_passage is None else "passage"
-    best = " collapsed: each document is written once, with its best score"
-    remark("note", done.collapsed, noun, f"{noun}s", best)
-    real = done.real if conversion.to == "trec" else 0
-    remark("warning", real, "grade is no integer", "grades are no integers", "; trec_eval reads integers only")
+        name = "" if file is None else target
+        converted = convert_file(opened, sink, name, conversion, chosen, qrels=letor)
+    if not job.quiet:
+        job.report(_remarks(converted, opened.name, conversion.to, chosen))
     return 0
+
+
+def _remarks(converted: Converted, name: str, to: str, options: Options) -> Iterator[str]:
+    """The notices, what was left out, and what other tools do not read."""
+    for notice in converted.notices:
+        yield from (f"{'note' if notice.informational else 'warning'}: {line}" for line in lines([notice]))
+    if count := converted.duplicates:
+        duplicates = many(count, "duplicate judgment", "duplicate judgments")
+        yield f"warning: {name}: {duplicates} with the same grade, written once"
+    if count := converted.subtopics:
+        subtopics = many(count, "judgment of a further subtopic", "judgments of further subtopics")
+        yield f"note: {name}: {subtopics}; the highest grade of a document is written"
+    if count := converted.collapsed:
+        noun = "duplicate" if options.max_passage is None else "passage"
+        explanation = "each document is written once, with its best score"
+        yield f"note: {name}: {many(count, noun, f'{noun}s')} collapsed: {explanation}"
+    if to == "trec" and (count := converted.real):
+        grades = many(count, "grade is no integer", "grades are no integers")
+        yield f"warning: {name}: {grades}; trec_eval reads integers only"

@@ -37,6 +37,7 @@ from gradeval.tables.ranking import Collapse, Repeats
 from gradeval.tables.reduction import QueryNotGrouped
 
 if TYPE_CHECKING:
+    from gradeval.formats.letor import Letor
     from gradeval.keywords import Files, Unpack
 
 
@@ -99,12 +100,12 @@ def convert(
     Raises GradevalError: InputError for what is wrong with the source, or cannot be written in the format.
     """
     path, name = os.fsdecode(source), os.fsdecode(target)
-    conversion = Conversion(to or format_by_ending(name), role, sort, top, tag, ties)
+    conversion = Conversion(to or format_by_ending(name), role, sort, top, tag=tag, ties=ties)
     letor = None if qrels is None else Source(qrels)
     chosen = Options(**options)
     inputs = (path, None if letor is None else letor.path, chosen.groups)
     with OutputFile(name, [read for read in inputs if read is not None], "target").stream() as sink:
-        return convert_file(Source(path), sink, name, conversion, chosen, letor)
+        return convert_file(Source(path), sink, name, conversion, chosen, qrels=letor)
 
 
 def format_by_ending(path: str) -> str:
@@ -119,7 +120,13 @@ def format_by_ending(path: str) -> str:
 
 
 def convert_file(
-    source: Source, sink: Any, name: str, conversion: Conversion, options: Options, qrels: Source | None = None
+    source: Source,
+    sink: Any,
+    name: str,
+    conversion: Conversion,
+    options: Options,
+    *,
+    qrels: Source | None = None,
 ) -> Converted:
     """Write the file to the sink, compressed as the name says. qrels: as of convert(). Raises GradevalError."""
     written = WRITERS[conversion.to]
@@ -128,24 +135,9 @@ def convert_file(
     role = conversion.role or ("run" if qrels is not None else role_of(source, options))
     if role is None:
         raise InputError(source.name, "the file may be qrels or a run", hint="Say which with --as qrels|run")
-    if role == "qrels" and conversion.top is not None:
-        raise OptionError("top N documents can be chosen from runs only")
-    if conversion.to == "beir" and role == "run":
-        raise OptionError("beir is a format of qrels; runs can be written as tsv, csv, trec, json and others")
-    if conversion.tag is not None and (role, conversion.to) != ("run", "trec"):
-        raise OptionError("tag is for runs that are written as trec: others have none")
+    _check_role(role, conversion)
     check_inputs([(role, source)], options)
-    kind = kind_of(source, ROLES[role], options)
-    of_letor, letor = format_of(kind).of_letor, None
-    if qrels is not None:
-        if not of_letor or role != "run":
-            raise OptionError(f"qrels are for scores of LETOR lines only; {source.name} is of format {kind}")
-        letor = open_file(qrels, "qrels", options)[0].letor
-        if letor is None:
-            raise InputError(qrels.name, "this is not a LETOR file", hint=f"{of_letor} are of the lines of one")
-    elif of_letor:
-        message = f"{of_letor} need the LETOR file whose lines they are of"
-        raise InputError(source.name, message, hint="Give it with --qrels")
+    letor = _letor_of_scores(source, role, options, qrels)
     file, *more = open_file(source, role, options, letor, Problems(source.name, math.inf))
     if more:
         raise OptionError("choose one feature: a file holds one run")
@@ -164,6 +156,33 @@ def convert_file(
     with suppress(QueryNotGrouped):
         return with_fewer(write, jobs)
     return with_fewer(lambda jobs: write(jobs, by_query=False), jobs)
+
+
+def _check_role(role: str, conversion: Conversion) -> None:
+    """Raise OptionError where the conversion is none of qrels, or of a run."""
+    if role == "qrels" and conversion.top is not None:
+        raise OptionError("top N documents can be chosen from runs only")
+    if conversion.to == "beir" and role == "run":
+        raise OptionError("beir is a format of qrels; runs can be written as tsv, csv, trec, json and others")
+    if conversion.tag is not None and (role, conversion.to) != ("run", "trec"):
+        raise OptionError("tag is for runs that are written as trec: others have none")
+
+
+def _letor_of_scores(source: Source, role: str, options: Options, qrels: Source | None) -> Letor | None:
+    """The LETOR file that the source has scores of, None where it has none. Raises GradevalError."""
+    kind = kind_of(source, ROLES[role], options)
+    of_letor = format_of(kind).of_letor
+    if qrels is None:
+        if of_letor:
+            message = f"{of_letor} need the LETOR file whose lines they are of"
+            raise InputError(source.name, message, hint="Give it with --qrels")
+        return None
+    if not of_letor or role != "run":
+        raise OptionError(f"qrels are for scores of LETOR lines only; {source.name} is of format {kind}")
+    letor = open_file(qrels, "qrels", options)[0].letor
+    if letor is None:
+        raise InputError(qrels.name, "this is not a LETOR file", hint=f"{of_letor} are of the lines of one")
+    return letor
 
 
 class _Reading:

@@ -409,13 +409,13 @@ class Checks:
         without = ~Segments(qrels.offsets).max(relevant).astype(bool)
         grades, counts = np.unique(rows.qrels.grade, return_counts=True)
         report.facts = QrelsFacts(
-            len(qrels.queries),
-            len(rows.qrels.grade),
-            tuple(zip(grades.tolist(), counts.tolist(), strict=True)),
-            len(rows.again),
-            int(np.count_nonzero(without)),
-            unrated,
-            len(rows.further),
+            queries=len(qrels.queries),
+            judgments=len(rows.qrels.grade),
+            grades=tuple(zip(grades.tolist(), counts.tolist(), strict=True)),
+            duplicates=len(rows.again),
+            without_relevant=int(np.count_nonzero(without)),
+            unrated=unrated,
+            subtopics=len(rows.further),
         )
         for problem in rows.duplicates(same_grade=True).all():
             report.warnings.add(problem, notice=NoticeKind.DUPLICATES)
@@ -550,8 +550,11 @@ class ObservedSource(Source):
         """Raises InputError. has_fields: whether fields are separated by spaces and tabs."""
         if self._is_binary:
             return Description(self.compression, "binary")
-        encoding = "UTF-8 with a BOM" if self.begins_with_mark() else "ASCII" if self._is_ascii else "UTF-8"
-        encoding = encoding if self._not_utf8 is None else "not UTF-8"
+        encoding = "ASCII" if self._is_ascii else "UTF-8"
+        if self.begins_with_mark():
+            encoding = "UTF-8 with a BOM"
+        if self._not_utf8 is not None:
+            encoding = "not UTF-8"
         kinds = ("LF", "CRLF"), ("spaces", "tabs")
         line_ends, separators = (" and ".join(name for name in names if self._counts[name]) for names in kinds)
         if not has_fields:
@@ -600,8 +603,8 @@ class CountedRun(Total):
         self.details.append(result.details)
         first = result.details[-1]
         for line in first[first >= 0].tolist():
-            what = "the rank rises with the score here, as in most lines of this query"
-            self.file_report.warnings.add(Problem(line, what), first_line, NoticeKind.RANKS)
+            message = "the rank rises with the score here, as in most lines of this query"
+            self.file_report.warnings.add(Problem(line, message), first_line, NoticeKind.RANKS)
         for problem in result.repeats.problems(first_line).all():
             self.file_report.errors.add(problem)
 
@@ -627,12 +630,12 @@ class CountedRun(Total):
             if (ids := [index for index in indices[: SHOWN_IDS + 1].tolist() if index in self.names])
         }
         return RunFacts(
-            len(query),
-            int(documents.sum()),
-            (int(documents.min()), float(np.median(documents)), int(documents.max())),
-            int(tied.sum()),
-            len(queries["tied_queries"]),
-            self.repeats.total,
+            queries=len(query),
+            documents=int(documents.sum()),
+            per_query=(int(documents.min()), float(np.median(documents)), int(documents.max())),
+            tied=int(tied.sum()),
+            tied_queries=len(queries["tied_queries"]),
+            duplicates=self.repeats.total,
             **counts,
             by_rank=self.ranks.in_place,
             tag=self.tag.decode("utf-8", "surrogateescape"),

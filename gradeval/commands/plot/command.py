@@ -109,18 +109,20 @@ def plot_command() -> None:
 
 
 def picture(
-    name: str, about: str, *examples: str, cls: type[click.Command] = cli.SectionedCommand
+    name: str, about: str, epilog: str, cls: type[click.Command] = cli.SectionedCommand
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    return plot_command.command(name, cls=cls, short_help=about, epilog=example(*examples))
+    return plot_command.command(name, cls=cls, short_help=about, epilog=epilog)
 
 
 @picture(
     "queries",
     "The value of each query, or its difference from a baseline.",
-    "gradeval plot queries qrels.txt bm25.run",
-    "gradeval plot queries qrels.txt bm25.run dense.run -m AP --save dense.pdf",
-    "gradeval plot queries qrels.txt *.run --baseline bm25.run --save all.svg --size 7x5",
-    "gradeval plot queries qrels.txt bm25.run dense.run -f tsv",
+    example(
+        "gradeval plot queries qrels.txt bm25.run",
+        "gradeval plot queries qrels.txt bm25.run dense.run -m AP --save dense.pdf",
+        "gradeval plot queries qrels.txt *.run --baseline bm25.run --save all.svg --size 7x5",
+        "gradeval plot queries qrels.txt bm25.run dense.run -f tsv",
+    ),
 )
 @click.argument("qrels", type=cli.File())
 @click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1)
@@ -142,10 +144,12 @@ def queries_command(job: Job, qrels: str, runs: tuple[str, ...], baseline: str |
 @picture(
     "curve",
     "A metric by its cutoff, or precision by recall.",
-    "gradeval plot curve qrels.txt bm25.run dense.run",
-    "gradeval plot curve qrels.txt *.run -m 'P R' --at 1-10,20,50,100 --log --save depth.pdf",
-    "gradeval plot curve qrels.txt *.run -m iprec_at_recall --save pr.svg",
-    "gradeval plot curve qrels.txt bm25.run -m 'nDCG(gain=exp)@1,3,5,10' -f json",
+    example(
+        "gradeval plot curve qrels.txt bm25.run dense.run",
+        "gradeval plot curve qrels.txt *.run -m 'P R' --at 1-10,20,50,100 --log --save depth.pdf",
+        "gradeval plot curve qrels.txt *.run -m iprec_at_recall --save pr.svg",
+        "gradeval plot curve qrels.txt bm25.run -m 'nDCG(gain=exp)@1,3,5,10' -f json",
+    ),
 )
 @click.argument("qrels", type=cli.File())
 @click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1, callback=expand_runs)
@@ -171,10 +175,12 @@ def curve_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -
 @picture(
     "phi",
     "φ of nDCGφ over the grades of a collection.",
-    "gradeval plot phi qrels.txt",
-    "gradeval plot phi qrels.txt --query 401 --query 402 --save phi.pdf",
-    "gradeval plot phi qrels.txt -m 'nDCGphi(variant=released)'",
-    "gradeval plot phi qrels.txt -f tsv --table points",
+    example(
+        "gradeval plot phi qrels.txt",
+        "gradeval plot phi qrels.txt --query 401 --query 402 --save phi.pdf",
+        "gradeval plot phi qrels.txt -m 'nDCGphi(variant=released)'",
+        "gradeval plot phi qrels.txt -f tsv --table points",
+    ),
 )
 @click.argument("qrels", type=cli.File())
 @cli.queries("--query", "φ of this query; may be repeated.", "ID", multiple=True)
@@ -196,9 +202,11 @@ def phi_command(job: Job, qrels: str, metrics: tuple[str, ...], **options: Any) 
 @picture(
     "swaps",
     "How metrics fall as pairs of an ideal ranking are swapped.",
-    "gradeval plot swaps",
-    "gradeval plot swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --save swaps.pdf",
-    "gradeval plot swaps -f tsv --table distances",
+    example(
+        "gradeval plot swaps",
+        "gradeval plot swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --save swaps.pdf",
+        "gradeval plot swaps -f tsv --table distances",
+    ),
     cls=cli.Command,
 )
 @metrics_option(SWAPS_METRICS)

@@ -89,7 +89,7 @@ def image(picture: Picture, format: str, size: tuple[float, float] | None = None
 def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     panels = picture.panels
     of_bars = panels[0].bars is not None
-    across = picture.across if picture.across > 1 else min(len(panels), 3 if len(panels) > _MANY else 2)
+    across = _across(picture)
     down = -(-len(panels) // across)
     size = _size(size, len(panels), across, of_bars)
     figure = Figure(figsize=size, layout="constrained")
@@ -107,6 +107,13 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
         intervals = "Error bars" if of_bars or len(lines) > _MOST_BANDS else "Shaded"
         figure.supxlabel(f"{intervals}: {picture.note}", fontsize=6.5, color="0.35")
     return figure
+
+
+def _across(picture: Picture) -> int:
+    """How many panels are side by side."""
+    if picture.across > 1:
+        return picture.across
+    return min(len(picture.panels), 3 if len(picture.panels) > _MANY else 2)
 
 
 def _draw_panels(grid: Any, panels: Sequence[Panel], width: float, shares_y_label: bool) -> list[Any]:

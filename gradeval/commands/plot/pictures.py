@@ -208,8 +208,9 @@ def queries(
     values = of_results.in_order_of_ids()
     note = f"{confidence:g} % t interval of the mean"
     if len(results.runs) > 1:
-        how = {"baseline": baseline, "confidence": confidence, "min_coverage": 0.0}
-        chosen = CompareOptions(**how, jobs=options.get("jobs", 0))
+        chosen = CompareOptions(
+            baseline=baseline, confidence=confidence, min_coverage=0.0, jobs=options.get("jobs", 0)
+        )
         comparison = compare.compare_results(results, specs, chosen)
         pairs, notices = comparison.comparisons, list(comparison.notices)
         baseline = pairs[0].baseline
@@ -249,7 +250,7 @@ def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list
         metric = values.metrics[m]
         columns = [*(values.values[run, m] for run in runs), values.differences(*runs)[m]]
         ids, heights, of_queries = _best_first(values, columns, metric.sign)
-        bars = Bars(ids, heights, pair.difference, pair.low, pair.high, metric.sign, pair)
+        bars = Bars(ids, heights, pair.difference, pair.low, pair.high, sign=metric.sign, pair=pair)
         axes = Axis(f"Queries by difference ({len(ids)})"), Axis(f"Difference in {metric.display}")
         title = f"{pair.run} − {pair.baseline}" + (f", {metric.display}" if len(values.metrics) > 1 else "")
         panels.append(Panel(title, *axes, bars=bars))
@@ -485,7 +486,7 @@ def _table(grade: Floats, offsets: Ints) -> Judgments:
     """Judgments of which nothing is retrieved."""
     count, segments = len(grade), Segments(offsets)
     nowhere, nothing = np.full(count, np.inf), np.zeros(segments.count, np.int64)
-    return Judgments(segments, grade, nowhere, -nowhere, np.arange(count), nothing)
+    return Judgments(segments, grade, nowhere, -nowhere, document=np.arange(count), retrieved=nothing)
 
 
 def _relevance_function(specs: Sequence[Spec], judgments: Judgments) -> RelevanceFunction:

@@ -77,16 +77,18 @@ def study_command() -> None:
     """
 
 
-def study(name: str, about: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
-    return study_command.command(name, cls=cli.Command, short_help=about, epilog=example(*examples))
+def study(name: str, about: str, epilog: str) -> Callable[[Callable[..., Any]], click.Command]:
+    return study_command.command(name, cls=cli.Command, short_help=about, epilog=epilog)
 
 
 @study(
     "swaps",
     "Swap pairs of an ideal ranking: does a metric depend on the number of levels?",
-    "gradeval study swaps",
-    "gradeval study swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --items 50",
-    "gradeval study swaps -f tsv --table curves -o curves.tsv",
+    example(
+        "gradeval study swaps",
+        "gradeval study swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --items 50",
+        "gradeval study swaps -f tsv --table curves -o curves.tsv",
+    ),
 )
 @metrics_option(of_study.SWAPS_METRICS)
 @own_options(of_study.SwapsOptions)
@@ -110,10 +112,12 @@ def swaps_command(job: Job, **options: Any) -> int:
 @study(
     "levels",
     "AP at every threshold, and the metrics that combine them.",
-    "gradeval study levels qrels.txt bm25.run dense.run",
-    "gradeval study levels test.letor --feature 1,5,9",
-    "gradeval study levels test.letor --feature 1,5,9 --qrels-feature 9",
-    "cat Fold*.txt.gz | gradeval study levels - --feature 1-5 -f tsv",
+    example(
+        "gradeval study levels qrels.txt bm25.run dense.run",
+        "gradeval study levels test.letor --feature 1,5,9",
+        "gradeval study levels test.letor --feature 1,5,9 --qrels-feature 9",
+        "cat Fold*.txt.gz | gradeval study levels - --feature 1-5 -f tsv",
+    ),
 )
 @of_files()
 @metrics_option(of_study.LEVELS_METRICS)
@@ -132,10 +136,12 @@ def levels_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) 
 @study(
     "divergence",
     "nDCG beside nDCGφ, whose gains follow the gaps between grades.",
-    "gradeval study divergence",
-    "gradeval study divergence --cutoff 5 --draws 200 -f json",
-    "gradeval study divergence shares.qrels my.run",
-    "gradeval study divergence shares.qrels my.run -m 'nDCG@10 nDCGphi@10' --table queries -f tsv",
+    example(
+        "gradeval study divergence",
+        "gradeval study divergence --cutoff 5 --draws 200 -f json",
+        "gradeval study divergence shares.qrels my.run",
+        "gradeval study divergence shares.qrels my.run -m 'nDCG@10 nDCGphi@10' --table queries -f tsv",
+    ),
 )
 @of_files(required=False)
 @metrics_option("nDCGphi and nDCG(gain=exp,top=10/25/50) at the cutoff 10, top in proportion at others")
@@ -157,9 +163,11 @@ def divergence_command(job: Job, qrels: str | None, runs: tuple[str, ...], **opt
 @study(
     "criteria",
     "Which of four criteria for orderings a metric meets.",
-    "gradeval study criteria",
-    "gradeval study criteria -m 'muAP NDCNG nDCGphi rankDCG rho'",
-    "gradeval study criteria -f tsv",
+    example(
+        "gradeval study criteria",
+        "gradeval study criteria -m 'muAP NDCNG nDCGphi rankDCG rho'",
+        "gradeval study criteria -f tsv",
+    ),
 )
 @metrics_option(of_study.CRITERIA_METRICS)
 @cli.table_option(("verdicts", "values"))
@@ -185,11 +193,13 @@ def criteria_command(job: Job, **options: Any) -> int:
 @study(
     "agreement",
     "Do metrics, or two sets of judgments, order systems alike?",
-    "gradeval study agreement qrels.txt *.run",
-    "gradeval study agreement qrels.txt *.run -m 'nDCG@10 AP' --test tukey",
-    "gradeval study agreement people.qrels --qrels2 llm.qrels *.run",
-    "gradeval study agreement people.qrels --qrels2 llm1.qrels --qrels2 llm2.qrels",
-    "gradeval study agreement qrels.txt *.run -f tsv --table power",
+    example(
+        "gradeval study agreement qrels.txt *.run",
+        "gradeval study agreement qrels.txt *.run -m 'nDCG@10 AP' --test tukey",
+        "gradeval study agreement people.qrels --qrels2 llm.qrels *.run",
+        "gradeval study agreement people.qrels --qrels2 llm1.qrels --qrels2 llm2.qrels",
+        "gradeval study agreement qrels.txt *.run -f tsv --table power",
+    ),
 )
 @of_files()
 @metrics_option(of_study.AGREEMENT_METRICS)
