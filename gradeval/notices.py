@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -315,6 +315,34 @@ class Notice(Record):
             raise ValueError("a value is not valid")
         queries = tuple(map(str, content.get("queries", ())))
         return cls(**{**values, "kind": NoticeKind(content["kind"]), "subject": subject, "queries": queries})
+
+
+class Notices(tuple[Notice, ...]):
+    """Notices in order, of which rooms take those that they are about."""
+
+    __slots__ = ()
+
+    def about(self, subject: str) -> Notices:
+        """Those about a run."""
+        return Notices(notice for notice in self if notice.subject == subject)
+
+    def only(self, *kinds: NoticeKind) -> Notices:
+        return Notices(notice for notice in self if notice.kind in kinds)
+
+    def without(self, *kinds: NoticeKind) -> Notices:
+        return Notices(notice for notice in self if notice.kind not in kinds)
+
+    def of_metrics(self, names: Collection[str]) -> Notices:
+        """Those about these metrics, about all, and about the share of judged documents."""
+        return Notices(
+            notice
+            for notice in self
+            if not notice.metric or notice.metric in names or notice.kind is NoticeKind.JUDGED_SHARE
+        )
+
+    def renamed(self, subject: str) -> Notices:
+        """The same of another subject."""
+        return Notices(notice.replace(subject=subject) for notice in self)
 
 
 def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) -> Iterator[str]:

@@ -31,7 +31,8 @@ from gradeval.errors import (
     UnsuitableOptionError,
 )
 from gradeval.evaluation import evaluator
-from gradeval.evaluation.evaluator import Evaluator, evaluate_all
+from gradeval.evaluation.evaluator import Evaluation, evaluate_all
+from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.score import score
 from gradeval.formats import letor as letor_module
@@ -97,15 +98,16 @@ def test_a_process_that_ends_takes_its_run_only(tmp_path, monkeypatch):
     Path("q").write_text("1 0 x 1\n")
     for name in names:
         Path(name).write_text("1 Q0 x 1 1 t\n")
-    opened = Evaluator._opened
+    opened = Evaluation._opened_runs
 
-    def killed(self, label, run, name_of, number):
+    def killed(self, waiting, position):
+        label = waiting.runs[position][0]
         if os.getpid() != parent and label == "b":
             os.kill(os.getpid(), signal.SIGKILL)
         evaluated.append(label)
-        return opened(self, label, run, name_of, number)
+        return opened(self, waiting, position)
 
-    monkeypatch.setattr(Evaluator, "_opened", killed)
+    monkeypatch.setattr(Evaluation, "_opened_runs", killed)
     done = command("q", *(f"{name}={name}" for name in names), "-m", "AP", "-j2", "-f", "tsv")
     ended = "b: a process that evaluates runs has ended, and so it was not evaluated. Where memory is short, "
     assert done.code == 2 and done.lines[0] == ended + "--jobs 1 takes less of it"
@@ -193,7 +195,7 @@ def same(a: Any, b: Any) -> bool:
 
 def results() -> Results:
     runs = [("mine", RUN), (None, "/no\udcff/such.run"), ("other", {"7": {"a": 1.0}})]
-    return evaluate_all(QRELS, runs, parse(METRICS), Options(tie_range=True, rel=2))
+    return evaluate_all(Plan(parse(METRICS), Options(tie_range=True, rel=2)), QRELS, runs)
 
 
 def judgments() -> Judgments:
@@ -266,10 +268,10 @@ def test_processes() -> None:
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         table, specs = judgments(), parse("AP nDCG(gain=exp)@10")
         values = pool.submit(score, table, specs)
-        found = pool.submit(evaluate_all, QRELS, [("mine", RUN)], specs, Options(tie_range=True))
+        found = pool.submit(evaluate_all, Plan(specs, Options(tie_range=True)), QRELS, [("mine", RUN)])
         wrong = pool.submit(gradeval.evaluate, QRELS, RUN, "nDGC@10")
         assert same(values.result(), score(table, specs))
-        assert same(found.result(), evaluate_all(QRELS, [("mine", RUN)], specs, Options(tie_range=True)))
+        assert same(found.result(), evaluate_all(Plan(specs, Options(tie_range=True)), QRELS, [("mine", RUN)]))
         with pytest.raises(MetricError, match="did you mean nDCG@10") as caught:
             wrong.result()
         assert caught.value.hint == "did you mean nDCG@10?"

@@ -76,6 +76,7 @@ def eval_command(
     """
     from gradeval.evaluation.evaluator import evaluate_all
     from gradeval.evaluation.layout import ALL
+    from gradeval.evaluation.plan import Plan
     from gradeval.evaluation.runs import with_saved
 
     interval, has_confidence = options["interval"], options["confidence"] != Options.table["confidence"].default
@@ -116,8 +117,8 @@ def eval_command(
 
     keeps, in_json = per_query and not is_streamed, job.format == "json"
     with job.running():
-        how = {"details": in_json, "hashes": in_json or job.signature, "per_query": per_query}
-        results = evaluate_all(judgments, opened, specs, chosen, on_run, keeps, **how)
+        plan = Plan(specs, chosen, shows_queries=per_query, keeps_values=keeps, hashes=in_json or job.signature)
+        results = evaluate_all(plan, judgments, opened, on_run)
     has_failed = job.strict and results.failed
     if has_failed or not job.passes([*results.notices, *excluded, *query_all], runs=len(results.runs)):
         return 2

@@ -121,6 +121,7 @@ def trec_eval_command(
     input_files()
 
     from gradeval.evaluation.evaluator import complete, evaluate_all
+    from gradeval.evaluation.plan import Plan
     from gradeval.formats.lines import read_zscores
     from gradeval.notices import MAX_QUERIES, Notice, NoticeKind
     from gradeval.registry.measures import parse_trec_eval
@@ -137,7 +138,7 @@ def trec_eval_command(
         run_format="trec",
     )
     specs = [measure.spec for measure in chosen]
-    results = complete(evaluate_all(qrels, [(None, run)], specs, options, as_trec_eval=True))
+    results = complete(evaluate_all(Plan(specs, options, as_trec_eval=True), qrels, [(None, run)]))
     reported = (NoticeKind.DUPLICATES, NoticeKind.SUBTOPICS, NoticeKind.QRELS_AS_RUN)
     notices = [notice for notice in results.notices if notice.kind in reported]
     if missing := [*compress(results.queries, ~results.runs[0].counted)]:
@@ -246,6 +247,7 @@ def ir_measures_command(
     import numpy as np
 
     from gradeval.evaluation.evaluator import complete, evaluate_all
+    from gradeval.evaluation.plan import Plan
     from gradeval.registry.measures import parse_ir_measures
     from gradeval.registry.spec import parse
 
@@ -255,7 +257,7 @@ def ir_measures_command(
         if measure.spec.metric.text:
             raise MetricError(f"{measure.printed}: its values are strings", hint="use 'gradeval -m' instead")
     specs = list(dict.fromkeys([*(measure.spec for measure in chosen), *parse("num_ret")]))
-    results = complete(evaluate_all(qrels, [(None, run)], specs, Options(), per_query=by_query))
+    results = complete(evaluate_all(Plan(specs, Options(), shows_queries=by_query), qrels, [(None, run)]))
     # an undefined value is counted as 0, or left out, as ir_measures does
     job.passes([notice for notice in results.notices if notice.kind in TOLD], runs=1)
     if output_format == "jsonl" and places != PLACES and not job.quiet:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, cached_property
-from gradeval.arrays.strings import Texts
-from gradeval.arrays.threads import default_jobs, forked_map, map_all, ordered_map
+from gradeval.arrays import Bools, cached_property
+from gradeval.arrays.threads import default_jobs, forked_map, ordered_map
 from gradeval.errors import GradevalError, InputError, OptionError, described
-from gradeval.evaluation import outcome
-from gradeval.evaluation.outcome import Depths, Noticed, Outcome
+from gradeval.evaluation.caveats import (
+    Facts,
+    LaterCaveats,
+    Outcome,
+    Together,
+    caveats_of_all,
+    query_caveats,
+    separability,
+)
+from gradeval.evaluation.outcome import Evaluated, ReducedRun, check_common, without_relevant
+from gradeval.evaluation.outcome import evaluate as evaluate_run
+from gradeval.evaluation.plan import Plan, Setting
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult
 from gradeval.evaluation.runs import check_labels, names_by_path, path_of, separate_runs, with_saved
-from gradeval.evaluation.score import Judge, check_expected
+from gradeval.evaluation.score import check_expected
 from gradeval.formats.sources import Source
-from gradeval.notices import EvaluationWarning, Notice, NoticeKind, sentences
+from gradeval.notices import EvaluationWarning, NoticeKind, Notices, sentences
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
-from gradeval.registry.spec import Metrics, Spec, parse
+from gradeval.registry.spec import Metrics, parse
 from gradeval.render.document import of_kind, warn, warned
 from gradeval.tables import load
 from gradeval.tables.load import Run
@@ -61,34 +70,26 @@ def evaluate(
     separate, specs, chosen = separate_runs(runs), parse(metrics), Options(**options)
     if errors not in ("raise", "keep"):
         raise OptionError(f"errors must be raise or keep, not {described(errors)}")
-    results = evaluate_all(*with_saved(qrels, separate), specs, chosen)
+    results = evaluate_all(Plan(specs, chosen), *with_saved(qrels, separate))
     return warned(results if errors == "keep" and results.runs else complete(results))
 
 
 def evaluate_all(
-    qrels: Any,
-    runs: Runs,
-    specs: Sequence[Spec],
-    options: Options,
-    on_run: Callable[[Results], None] | None = None,
-    keep_values: bool = True,
-    is_part: bool = False,
-    **how: Any,
+    plan: Plan, qrels: Any, runs: Runs, on_run: Callable[[Results], None] | None = None
 ) -> Results:
-    """Evaluator.evaluate_each() for (name, run) pairs as with_saved() returns them. is_part: whether there are
-    other runs, which may have the columns that options name. how: for Evaluator.of(). Raises GradevalError for
-    the qrels or the options.
+    """The results of (name, run) pairs as with_saved() returns them; a run that cannot be evaluated is in
+    Results.failed, next to the others. on_run: is shown the results of each run, in order, as soon as they are
+    known. Raises GradevalError for the qrels or the options.
     """
-    if not is_part and not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs):
+    options = plan.options
+    is_evaluated_here = not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs)
+    if is_evaluated_here and not plan.is_part:
         load.check_inputs([("qrels", qrels), *(("run", run) for _, run in runs)], options)
-    has_saved = any(isinstance(run, SavedResult) for _, run in runs)
-    evaluator = Evaluator.of(qrels, specs, options, **{**how, "hashes": has_saved or how.get("hashes", False)})
-    results = evaluator.evaluate_each(runs, on_run, keep_values or options.interval is not None)
-    if options.interval is None or len(results.runs) < 2:
-        return results
-    count, total = results.inseparable(options.interval, options.confidence)
-    notice = Notice(NoticeKind.NOT_SEPARABLE, "", count, total=total, rule=f"{options.confidence:g}")
-    return results.replace(notices=(*results.notices, notice)) if count else results
+    if any(isinstance(run, SavedResult) for _, run in runs):
+        plan = plan.replace(hashes=True)  # which show that it was made from the same files
+    keeps_values = plan.keeps_values or options.interval is not None
+    results = Evaluation(plan, qrels).results(runs, on_run, keeps_values)
+    return results.replace(given_notices=Notices((*results.notices, *separability(results, options))))
 
 
 def complete(results: Results) -> Results:
@@ -102,18 +103,242 @@ _ENDED = "a process that evaluates runs has ended, and so it was not evaluated"
 _WORTH_PROCESSES = 1 << 23  # bytes besides the largest run; fewer are read before processes have begun
 
 
+class Evaluation:
+    """Runs are evaluated by a plan, with judgments that are read once."""
+
+    def __init__(self, plan: Plan, qrels: Any) -> None:
+        plan = plan.with_weights()
+        options = plan.options
+        if options.ties == EXPECTED:
+            check_expected(plan.specs)
+        self.jobs = options.jobs or default_jobs()
+        self._judged = load.open_qrels(qrels, options, plan.hashes)
+        self.qrels = self._judged.qrels
+        self.plan = plan.judged_by(self.qrels)
+        self.setting = Setting.of(self.plan, self.qrels)  # an error before runs are read
+        self.without_runs = self._results()
+
+    def _results(self) -> Results:
+        """The results of no runs."""
+        source, letor, plan = self._judged.source, self._judged.letor, self.plan
+        groups = letor.groups if letor else None
+        return Results(
+            self.qrels.path,
+            source.sha256() if plan.hashes and source else None,
+            self.setting.queries,
+            plan.specs,
+            (),
+            options=plan.options.to_dict(),
+            groups_sha256=groups.sha256() if plan.hashes and groups else None,
+            chosen=int(self.setting.chosen.sum()),
+        )
+
+    @cached_property
+    def _empty(self) -> Bools:
+        """That of without_relevant()."""
+        return without_relevant(self.qrels, self.plan.specs, self.plan.options, self.jobs)
+
+    def results(
+        self, runs: Runs, on_run: Callable[[Results], None] | None = None, keeps_values: bool = True
+    ) -> Results:
+        """on_run, keeps_values: as of Evaluator.evaluate_each()."""
+        collected = Collected(self, keeps_values)
+        facts: list[Facts] = []
+        for outcome in self._outcomes(runs):
+            part = collected.add(outcome)
+            if isinstance(outcome, Outcome):
+                facts.append(outcome.facts)
+                part = part.replace(given_notices=outcome.facts.notices)
+            if on_run is not None:
+                on_run(part)
+        return collected.results().replace(given_notices=caveats_of_all(facts, collected.together()))
+
+    def kept(self, runs: Runs) -> tuple[Results, list[Evaluated]]:
+        """The results, whose notices are found on first access, and the runs as they were evaluated."""
+        collected = Collected(self)
+        outcomes: list[Outcome | Evaluated] = []
+        waiting = self._waiting(runs)
+        for outcome in ordered_map(
+            partial(self._evaluated, waiting.jobs), self._opened(waiting), waiting.at_once
+        ):
+            collected.add(outcome)
+            if not isinstance(outcome, FailedRun):
+                outcomes.append(outcome)
+        later = LaterCaveats(outcomes, collected.together(), self.jobs)
+        evaluated = [outcome for outcome in outcomes if isinstance(outcome, Evaluated)]
+        return collected.results().replace(later=later), evaluated
+
+    def _outcomes(self, runs: Runs) -> Iterator[Outcome | FailedRun]:
+        """What is found of each run, in order. Runs are evaluated by processes where these may be made."""
+        waiting = self._waiting(runs)
+        evaluate = partial(self._outcome, waiting.jobs)
+        processes = min(self.jobs, len(runs))
+
+        def in_process(position: int, tell: Callable[[int, int], None]) -> list[Outcome | FailedRun]:
+            Source.watch = tell if Source.watch is not None else None
+            opened = self._opened_runs(waiting, position)
+            return [*ordered_map(evaluate, opened, -(-waiting.at_once // processes))]
+
+        if processes > 1 and waiting.are_worth_processes:
+            by_process = forked_map(in_process, len(runs), processes, Source.watch)
+            if by_process is not None:
+                return chain.from_iterable(
+                    waiting.unfinished(position) if outcomes is None else outcomes
+                    for position, outcomes in enumerate(by_process)
+                )
+        return ordered_map(evaluate, self._opened(waiting), waiting.at_once)
+
+    def _waiting(self, runs: Runs) -> _Waiting:
+        check_labels(runs)
+        checked = [(label, self._checked(run)) for label, run in runs]
+        names = names_by_path(checked, self.plan.options)
+        at_once = max(1, min(self.jobs, sum(map(len, names))))
+        return _Waiting(checked, names, at_once, self.jobs // at_once)
+
+    def _checked(self, run: Any) -> Any:
+        """The run, or a FailedRun for a saved result that was made otherwise than runs are evaluated here."""
+        if not isinstance(run, SavedResult):
+            return run
+        from gradeval.evaluation.saved import check_made_alike
+
+        try:
+            check_made_alike(run, self.without_runs, self.plan)
+        except GradevalError as error:
+            return FailedRun(run.path, error)
+        return run
+
+    def _opened(self, waiting: _Waiting) -> Iterator[_Opened]:
+        """All runs that wait, opened one after the other."""
+        for position in range(len(waiting.runs)):
+            yield from self._opened_runs(waiting, position)
+
+    def _opened_runs(self, waiting: _Waiting, position: int) -> Sequence[_Opened]:
+        """A run, or those of a file."""
+        (label, run), name_by_path = waiting.runs[position], waiting.names[position]
+        if isinstance(run, FailedRun):
+            return [run]
+        first_path = next(iter(name_by_path))
+        first_name = name_by_path[first_path]
+        try:
+            if isinstance(run, SavedResult):
+                from gradeval.evaluation.saved import outcomes_of_saved
+
+                return outcomes_of_saved(run, [*name_by_path.values()], self.setting, self._empty)
+            several = load.open_runs(
+                label,
+                run,
+                self._judged,
+                self.plan.options,
+                self.plan.hashes,
+                position=position + 1,
+                as_trec_eval=self.plan.as_trec_eval,
+            )
+        except GradevalError as error:
+            return [FailedRun(path_of(run, first_path), error)]
+        return [
+            (name_by_path.get(opened.path, first_name), opened)
+            if isinstance(opened, Run)
+            else FailedRun(path_of(run, opened.path), opened)
+            for opened in several
+        ]
+
+    def _outcome(self, jobs: int, opened: _Opened) -> Outcome | FailedRun:
+        evaluated = self._evaluated(jobs, opened)
+        if not isinstance(evaluated, Evaluated):
+            return evaluated
+        try:
+            return Outcome.of(evaluated)
+        except GradevalError as error:
+            return FailedRun(evaluated.result.path, error)
+
+    def _evaluated(self, jobs: int, opened: _Opened) -> Evaluated | Outcome | FailedRun:
+        if isinstance(opened, (Outcome, FailedRun)):
+            return opened
+        name, run = opened
+        try:
+            reduced = run.reduce(self.qrels, jobs)
+            check_common(run, reduced, self.qrels, self.setting.chosen)
+            tag = reduced.tag or run.name or run.short_name or run.path
+            evaluated = evaluate_run(self.setting, ReducedRun(name, run.path, run.ties, reduced, tag), jobs)
+            if self.plan.hashes and run.source is not None:
+                result = evaluated.result.replace(sha256=run.source.sha256())
+                evaluated = evaluated.replace(result=result)
+        except GradevalError as error:
+            return FailedRun(run.path, error)
+        return evaluated
+
+
+_Opened = tuple[str, Run] | Outcome | FailedRun
+"""A run with its name, or what is known of it already."""
+
+
+class _Waiting(NamedTuple):
+    """Runs to open and evaluate."""
+
+    runs: Runs
+    names: Sequence[dict[str, str]]  # of the expected runs of each, by path
+    at_once: int  # how many are evaluated at the same time
+    jobs: int  # threads for each
+
+    @property
+    def are_worth_processes(self) -> bool:
+        sizes = sorted(load.stored_size(run) for _, run in self.runs)
+        return sum(sizes[:-1]) >= _WORTH_PROCESSES
+
+    def unfinished(self, position: int) -> Sequence[FailedRun]:
+        """The run, or those of a file, whose process has ended."""
+        run = self.runs[position][1]
+        if isinstance(run, FailedRun):
+            return [run]
+        hint = "Where memory is short, --jobs 1 takes less of it"
+        errors = [InputError(path, _ENDED, hint=hint) for path in self.names[position]]
+        return [FailedRun(error.path, error) for error in errors]
+
+
+class Collected:
+    """What is kept of the runs of an evaluation, in their order."""
+
+    def __init__(self, evaluation: Evaluation, keeps_values: bool = True) -> None:
+        self._without_runs = evaluation.without_runs
+        self._setting = evaluation.setting
+        self._keeps_values = keeps_values
+        self._runs: list[RunResult] = []
+        self._failed: list[FailedRun] = []
+        self._counted = np.zeros(len(evaluation.setting.chosen), np.bool_)  # by any run, (Q,)
+        self._empty: Bools | None = None
+
+    def add(self, outcome: Outcome | Evaluated | FailedRun) -> Results:
+        """The results of this run alone, with its values."""
+        if isinstance(outcome, FailedRun):
+            self._failed.append(outcome)
+            return self._without_runs.replace(failed=(outcome,))
+        self._counted |= outcome.result.counted
+        self._empty = outcome.empty  # the same of each run
+        part = self._without_runs.replace(runs=(outcome.result,))
+        self._runs += (part if self._keeps_values else part.summarized()).runs
+        return part
+
+    def results(self) -> Results:
+        return self._without_runs.replace(runs=tuple(self._runs), failed=tuple(self._failed))
+
+    def together(self) -> Together:
+        depths = [(run.name, run.depths) for run in self._runs]
+        return Together(self._setting, depths, self._counted, self._empty)
+
+
 class Warner:
     """Warns the caller of an Evaluator, of each kind once, by several threads too. is_error: raises instead,
-    each time, one EvaluationWarning for all that it found.
+    each time, one EvaluationWarning for all that it notices.
     """
 
     def __init__(self, *, is_error: bool) -> None:
         self._is_error, self._is_first = is_error, True
         self._warned: dict[NoticeKind, object] = {}  # by which call
 
-    def warn(self, results: Results, of_queries: Sequence[Notice]) -> None:
-        """Warn of the results: the first time of all notices, later of those found with the values."""
-        notices = of_kind(results.notices if self._is_first else of_queries, informational=False)
+    def warn(self, results: Results, evaluated: Sequence[Evaluated]) -> None:
+        """Warn of the results: the first time of all notices, later of those that cost nothing."""
+        cheap = chain.from_iterable(map(query_caveats, evaluated))
+        notices = of_kind(results.notices if self._is_first else cheap, informational=False)
         unknown = [notice for notice in notices if notice.kind not in self._warned]
         texts = dict(sentences(unknown, len(results.runs), in_python=True))
         if self._is_error and texts:
@@ -144,8 +369,6 @@ class Evaluator:
     documents, which the results keep until then.
     """
 
-    _warner: Warner | None = None
-
     @takes(Options.table)
     def __init__(
         self,
@@ -157,76 +380,21 @@ class Evaluator:
     ) -> None:
         if warnings not in ("once", "ignore", "error"):
             raise OptionError(f"warnings must be once, ignore or error, not {described(warnings)}")
-        self._open(qrels, parse(metrics), Options(**options), at_once=False)
+        self._evaluation = Evaluation(Plan(parse(metrics), Options(**options)), qrels)
         self._warner = None if warnings == "ignore" else Warner(is_error=warnings == "error")
 
-    @classmethod
-    def of(cls, qrels: Any, specs: Sequence[Spec], options: Options, **how: Any) -> Evaluator:
-        """From parsed arguments. how: for _open()."""
-        evaluator = cls.__new__(cls)
-        evaluator._open(qrels, specs, options, **how)
-        return evaluator
-
-    def _open(
-        self,
-        qrels: Any,
-        specs: Sequence[Spec],
-        options: Options,
-        *,
-        at_once: bool = True,
-        details: bool = True,
-        hashes: bool = False,
-        unlisted: Sequence[Spec] = (),
-        per_query: bool = False,
-        as_trec_eval: bool = False,
-        optional: Sequence[Spec] = (),
-    ) -> None:
-        """at_once: find notices with the values, so that nothing else is kept of a run. details: notices of
-        several runs have what only that of a single run prints. hashes: take the SHA-256 of the files.
-        unlisted: metrics that the user does not see. per_query: the user asks for the values of queries, so
-        that notices of ties are about them too. as_trec_eval: read lines of runs as trec_eval does. optional:
-        metrics that a saved result may lack.
-        """
-        self._at_once, self._details, self._hashes = at_once, details, hashes
-        self._unlisted, self._as_trec_eval = unlisted, as_trec_eval
-        self._per_query = per_query
-        self._optional = [spec for spec in optional if spec not in specs]
-        specs = [*specs, *self._optional]
-        self._weights_path = options.query_weights if isinstance(options.query_weights, str) else ""
-        options = outcome.with_weights(options)
-        if options.ties == EXPECTED:
-            check_expected(specs)
-        self._jobs = options.jobs or default_jobs()
-        self._judged = load.open_qrels(qrels, options, hashes)
-        self._qrels = self._judged.qrels
-        self._specs = tuple(with_levels(specs, self._qrels.scale) if options.by_level else specs)
-        self._queries = Texts(self._qrels.queries)
-        self._options = options = outcome.with_ids(options, self._qrels)
-        self._chosen = outcome.chosen_queries(self._qrels, options)
-        # an error before runs are read
-        outcome.weights_of(self._queries, self._chosen, options, self._weights_path)
-        source, letor = self._judged.source, self._judged.letor
-        self._nothing = Results(  # the results of no runs
-            self._qrels.path,
-            source.sha256() if hashes and source else None,
-            self._queries,
-            self._specs,
-            (),
-            options.to_dict(),
-            groups_sha256=letor.groups.sha256() if hashes and letor and letor.groups else None,
-            chosen=int(self._chosen.sum()),
-        )
-
     def __repr__(self) -> str:
-        metrics, queries = len(self._specs) - len(self._optional), int(np.count_nonzero(self._chosen))
-        return f"Evaluator(qrels={self._qrels.path!r}, metrics={metrics}, queries={queries})"
+        setting = self._evaluation.setting
+        metrics = len(setting.plan.specs)
+        queries = int(np.count_nonzero(setting.chosen))
+        return f"Evaluator(qrels={setting.qrels.path!r}, metrics={metrics}, queries={queries})"
 
     def evaluate(self, runs: Any) -> Results:
         """Evaluate one or several runs, of any form that gradeval.evaluate() takes."""
-        results, of_queries = self._evaluated(separate_runs(runs))
+        results, evaluated = self._evaluation.kept(separate_runs(runs))
         complete(results)
         if self._warner is not None:
-            self._warner.warn(results, of_queries)
+            self._warner.warn(results, evaluated)
         return results
 
     def evaluate_arrays(self, *, query: Any, document: Any, score: Any) -> Scores:
@@ -252,11 +420,16 @@ class Evaluator:
         from gradeval.evaluation.training import Scores, numbers_only  # for those who have arrays only
         from gradeval.tables.documents import run_of_arrays
 
-        specs = numbers_only(self._specs)
+        specs = numbers_only(self._evaluation.plan.specs)
         results = self.evaluate(run_of_arrays(query, document, score))
         [result] = results.runs
         counted = np.flatnonzero(result.counted)
-        return Scores(specs, result.values[:, counted], results.means[0], np.array(self._queries[:])[counted])
+        return Scores(
+            specs,
+            result.values[:, counted],
+            results.means[0],
+            np.array(self._evaluation.setting.queries[:])[counted],
+        )
 
     def evaluate_each(
         self, runs: Runs, on_run: Callable[[Results], None] | None = None, keep_values: bool = True
@@ -266,170 +439,6 @@ class Evaluator:
         returned results have the values of the queries, not only the summaries. With on_run, or without
         keep_values, the notices are found with the values: nothing else is kept of a run.
         """
-        return self._evaluated(runs, on_run, keep_values)[0]
-
-    def _evaluated(
-        self, runs: Runs, on_run: Callable[[Results], None] | None = None, keep_values: bool = True
-    ) -> tuple[Results, Sequence[Notice]]:
-        """evaluate_each(), and Outcome.of_queries of all runs."""
-        check_labels(runs)
-        at_once = self._at_once or on_run is not None or not keep_values
-        results: list[RunResult] = []
-        failed: list[FailedRun] = []
-        noticed: list[Callable[[], Noticed]] = []
-        of_queries: list[Notice] = []
-        empty: Bools | None = None
-        counted = np.zeros(len(self._chosen), np.bool_)
-        # the notices of ties of several runs become a line, which has no expected value
-        with_expected = repeat(True) if self._details else chain([True], repeat(False))
-        for run_outcome in self._outcomes(runs, at_once, with_expected):
-            if isinstance(run_outcome, FailedRun):
-                failed.append(run_outcome)
-                part = self._nothing.replace(failed=(run_outcome,))
-            else:
-                noticed.append(partial(run_outcome.noticed, with_expected))
-                run_notices = noticed[-1]().notices if at_once else ()
-                part = self._nothing.replace(runs=(run_outcome.result,), notices=run_notices)
-                of_queries += run_outcome.of_queries
-                empty = run_outcome.empty  # the same of each run
-                counted |= run_outcome.result.counted
-            if on_run is not None:
-                on_run(part)
-            results += (part if keep_values else part.summarized()).runs
-        depths = [(run.name, run.depths) for run in results]
-        deferred = partial(self._notices, noticed, depths, empty, counted)
-        notices = deferred() if at_once else deferred
-        return self._nothing.replace(runs=tuple(results), failed=tuple(failed), notices=notices), of_queries
-
-    def _outcomes(self, runs: Runs, at_once: bool, with_expected: Iterator[bool]) -> Iterator[_Found]:
-        """What is found of each run, in order. Runs are evaluated by processes where these may be made."""
-        runs = [(label, self._checked(run)) for label, run in runs]
-        names = names_by_path(runs, self._options)
-        concurrent_runs = max(1, min(self._jobs, sum(map(len, names))))
-        evaluate = partial(self._outcome, at_once, with_expected, self._jobs // concurrent_runs)
-
-        def opened(position: int) -> Sequence[_Opened]:
-            return self._opened(*runs[position], names[position], position + 1)
-
-        def in_process(position: int, tell: Callable[[int, int], None]) -> list[_Found]:
-            Source.watch = tell if Source.watch is not None else None
-            return [*ordered_map(evaluate, opened(position), -(-concurrent_runs // processes))]
-
-        processes = min(self._jobs, len(runs)) if at_once else 1
-        sizes = sorted(load.stored_size(run) for _, run in runs) if processes > 1 else []
-        is_worth = sum(sizes[:-1]) >= _WORTH_PROCESSES
-        if is_worth and (of_runs := forked_map(in_process, len(runs), processes, Source.watch)):
-            return chain.from_iterable(
-                _unfinished(runs[position][1], names[position]) if outcomes is None else outcomes
-                for position, outcomes in enumerate(of_runs)
-            )
-        return ordered_map(evaluate, chain.from_iterable(map(opened, range(len(runs)))), concurrent_runs)
-
-    def _opened(self, label: str | None, run: Any, name_of: dict[str, str], number: int) -> Sequence[_Opened]:
-        """A run, or those of a file. name_of: their names, by path. number: among the runs, from 1."""
-        if isinstance(run, FailedRun):
-            return [run]
-        first = next(iter(name_of))
-        try:
-            if isinstance(run, SavedResult):
-                from gradeval.evaluation.saved import outcomes_of_saved
-
-                evaluation = self._nothing, self._qrels, self._options, self._chosen
-                shown = self._unlisted, self._per_query
-                return outcomes_of_saved(run, [*name_of.values()], *evaluation, self._empty, *shown)
-            several = load.open_runs(
-                label, run, self._judged, self._options, self._hashes, number, self._as_trec_eval
-            )
-        except GradevalError as error:
-            return [FailedRun(path_of(run, first), error)]
-        return [
-            (name_of.get(opened_run.path, name_of[first]), opened_run)
-            if isinstance(opened_run, Run)
-            else FailedRun(path_of(run, opened_run.path), opened_run)
-            for opened_run in several
-        ]
-
-    def _checked(self, run: Any) -> Any:
-        """The run, or a FailedRun for a saved result that was made otherwise than runs are evaluated here."""
-        if not isinstance(run, SavedResult):
-            return run
-        from gradeval.evaluation.saved import check_made_alike
-
-        try:
-            check_made_alike(run, self._nothing, self._options, self._optional)
-        except GradevalError as error:
-            return FailedRun(run.path, error)
-        return run
-
-    @cached_property
-    def _empty(self) -> Bools:
-        """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
-        return outcome.without_relevant(self._qrels, self._specs, self._options, self._jobs)
-
-    def _outcome(self, at_once: bool, with_expected: Iterator[bool], jobs: int, opened: _Opened) -> _Found:
-        if isinstance(opened, (Outcome, FailedRun)):
-            return opened
-        name, run = opened
-        try:
-            reduced = run.reduce(self._qrels, jobs)
-            outcome.check_common(run, reduced, self._qrels, self._chosen)
-            tag = reduced.tag or run.name or run.short_name or run.path
-            judge = Judge(self._qrels, reduced, self._options, tag)
-            run_outcome = outcome.outcome_of(
-                judge,
-                name,
-                run.path,
-                run.ties,
-                self._specs,
-                jobs=jobs,
-                chosen=self._chosen,
-                unlisted=self._unlisted,
-                per_query=self._per_query,
-            )
-            if at_once:
-                noticed = run_outcome.noticed(with_expected)
-                run_outcome = run_outcome.replace(noticed=partial(outcome.known, noticed))
-            if self._hashes and run.source is not None:
-                result = run_outcome.result.replace(sha256=run.source.sha256())
-                run_outcome = run_outcome.replace(result=result)
-        except GradevalError as error:
-            return FailedRun(run.path, error)
-        return run_outcome
-
-    def _notices(
-        self, noticed: Sequence[Callable[[], Noticed]], depths: Depths, empty: Bools | None, counted: Bools
-    ) -> tuple[Notice, ...]:
-        """The notices of all runs. empty: of one, None if there is none. counted: the queries of any, (Q,)."""
-        of_runs = map_all(lambda find, jobs: find(), noticed, self._jobs)
-        share = max((of_run.judged_share for of_run in of_runs), default=0.0)
-        notices = [*outcome.qrels_notices_for(self._qrels, self._specs)]
-        if self._options.query_weights is not None:
-            notices.append(Notice(NoticeKind.WEIGHTED, "", int(counted.sum()), rule=self._weights_path))
-        notices += outcome.no_subtopics_notices(self._qrels, self._specs)
-        if empty is not None:
-            notices += outcome.relevance_notices(self._qrels, self._specs, empty, counted, self._options, share)
-        notices += outcome.unscaled_notices(self._qrels.path, self._qrels.scale, self._specs)
-        notices += (notice for of_run in of_runs for notice in of_run.notices)
-        return outcome.with_depths(notices, depths, self._specs, self._options.to_dict())
-
-
-_Found = Outcome | FailedRun
-_Opened = tuple[str, Run] | _Found
-"""A run with its name, or what is known of it already."""
-
-
-def _unfinished(run: Any, name_of: dict[str, str]) -> Sequence[FailedRun]:
-    """The run, or those of a file, whose process has ended. name_of: their names, by path."""
-    if isinstance(run, FailedRun):
-        return [run]
-    hint = "Where memory is short, --jobs 1 takes less of it"
-    errors = [InputError(path, _ENDED, hint=hint) for path in name_of]
-    return [FailedRun(error.path, error) for error in errors]
-
-
-def with_levels(specs: Sequence[Spec], grades: Floats) -> list[Spec]:
-    """AP(rel=t) for each of the grades t above 0, before muAP (or first)."""
-    levels = [spec for t in grades[grades > 0].tolist() for spec in parse(f"AP(rel={t!r})")]
-    names = [spec.metric.name for spec in specs]
-    at = names.index("muAP") if "muAP" in names else 0
-    return list(dict.fromkeys([*specs[:at], *levels, *specs[at:]]))
+        if on_run is None and keep_values:
+            return self._evaluation.kept(runs)[0]
+        return self._evaluation.results(runs, on_run, keep_values)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, named
 from gradeval.evaluation.score import summarize, summarize_expected
-from gradeval.notices import Notice
+from gradeval.notices import Notices
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes
 from gradeval.records import Record
 from gradeval.registry.spec import Metrics, Spec, parse
@@ -23,6 +23,13 @@ from gradeval.render.document import WithNotices, frame_of, library, warned
 if TYPE_CHECKING:
     from gradeval.commands.compare.compare import Comparison
     from gradeval.keywords import CompareResults, Unpack
+
+    class LaterNotices(Protocol):
+        """What finds notices on first access."""
+
+        @property
+        def notices(self) -> Notices: ...
+
 
 Number = float | int | None
 
@@ -162,25 +169,7 @@ class SavedResult(Record, eq=False):
     options: Mapping[str, Any]
     metrics: tuple[str, ...]
     runs: tuple[SavedRun, ...]
-    notices: tuple[Notice, ...] = ()
-
-
-Notices = tuple[Notice, ...]
-
-
-class _Deferred:
-    """The field Results.notices: given as notices, or as a function that finds them on first access."""
-
-    def __get__(self, results: Results | None, owner: type) -> Notices:
-        if results is None:  # the default
-            return ()
-        notices: Notices | Callable[[], Notices] = results.__dict__["notices"]
-        if callable(notices):
-            notices = results.__dict__["notices"] = notices()
-        return notices
-
-    def __set__(self, results: Results, notices: Notices | Callable[[], Notices]) -> None:
-        results.__dict__["notices"] = notices
+    notices: Notices = Notices()
 
 
 class Results(Record, WithNotices, eq=False):
@@ -188,9 +177,9 @@ class Results(Record, WithNotices, eq=False):
     any spelling that the command accepts or its position. Text metrics (runid, relstring): in texts() only.
 
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
-    options: those of the evaluation, as JSON types. notices: what a user should know about it; those of
-    Evaluator.evaluate() are found on first access. failed: the runs that could not be evaluated. groups_sha256:
-    of the group sizes of qrels without qid. chosen: how many queries are evaluated, with those that runs lack.
+    options: those of the evaluation, as JSON types. failed: the runs that could not be evaluated.
+    groups_sha256: of the group sizes of qrels without qid. chosen: how many queries are evaluated, with those
+    that runs lack.
     """
 
     layout = "gradeval.evaluation.layout"
@@ -201,14 +190,20 @@ class Results(Record, WithNotices, eq=False):
     specs: tuple[Spec, ...]
     runs: tuple[RunResult, ...]
     options: Mapping[str, object] = {}
-    notices: _Deferred = _Deferred()
+    given_notices: Notices = Notices()
     failed: tuple[FailedRun, ...] = ()
     groups_sha256: str | None = None
     chosen: int = 0
+    later: LaterNotices | None = None  # of Evaluator.evaluate(), which keeps what was evaluated
+
+    @cached_property
+    def notices(self) -> Notices:
+        """What a user should know about the results; for those of an Evaluator found on first access."""
+        return self.given_notices if self.later is None else self.later.notices
 
     def __getstate__(self) -> dict[str, Any]:
-        """With the notices, not with what finds them, which holds on to the judgments."""
-        return {**self.__dict__, "notices": self.notices}
+        """With the notices, not with what they are found in, which holds the judgments."""
+        return {**self.__dict__, "given_notices": self.notices, "later": None}
 
     @property
     def judged_by(self) -> dict[str, str | None]:

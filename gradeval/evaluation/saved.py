@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import chain, compress
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -13,19 +12,19 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
-from gradeval.evaluation import outcome
+from gradeval.evaluation.caveats import Outcome, facts_of_saved, left_out_of_groups
+from gradeval.evaluation.depths import QUANTILES
 from gradeval.evaluation.layout import FORMAT_VERSION
-from gradeval.evaluation.outcome import Noticed, Outcome, known
+from gradeval.evaluation.plan import Plan, Setting
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult, SavedRun, option_text
-from gradeval.evaluation.score import Scored, summarize
+from gradeval.evaluation.score import summarize
 from gradeval.formats.json import begins_saved, parse_json
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
-from gradeval.notices import OF_QRELS, Notice, NoticeKind
+from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, VALUES, Options
 from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.tables.load import is_file, is_path, source_of
-from gradeval.tables.qrels import Qrels
 from gradeval.version import __version__
 
 _SAME = 1e-9  # of a summary and the mean of its values
@@ -112,7 +111,7 @@ def read_saved(source: Source) -> SavedResult:
         options,
         tuple(metrics),
         tuple(_run(file, r, run, metrics, options) for r, run in enumerate(runs)),
-        tuple(_notice(file, n, notice) for n, notice in enumerate(file.item("notices", list))),
+        Notices(_notice(file, n, notice) for n, notice in enumerate(file.item("notices", list))),
     )
 
 
@@ -186,7 +185,7 @@ def _run(file: _Part, r: int, content: Any, metrics: Sequence[str], options: Map
 
 def _are_depths(depths: list[Any]) -> bool:
     are_counts = all(type(documents) is int and 1 <= documents < 2**53 for documents in depths)
-    return are_counts and len(depths) == len(outcome.QUANTILES) and depths == sorted(depths)
+    return are_counts and len(depths) == len(QUANTILES) and depths == sorted(depths)
 
 
 def _numbers(run: _Part, rows: Mapping[str, Any], place: str = "") -> dict[str, Floats]:
@@ -209,11 +208,11 @@ def _numbers(run: _Part, rows: Mapping[str, Any], place: str = "") -> dict[str, 
 
 def common_metrics(
     runs: Runs, unlisted: Callable[[Spec], bool] = lambda spec: False
-) -> tuple[list[Spec], list[Notice]]:
+) -> tuple[list[Spec], Notices]:
     """The metrics that all saved results have, and a notice of listed ones some lack. Raises InputError."""
     saved = [run for _, run in runs if isinstance(run, SavedResult)]
     if not saved:
-        return [], []
+        return [], Notices()
     of_each = [_specs(run) for run in saved]
     of_file = {run.path: first_names(map(str, specs)) for run, specs in zip(saved, of_each, strict=True)}
     by_file = "; ".join(f"{path} has {names}" for path, names in of_file.items())
@@ -222,17 +221,17 @@ def common_metrics(
         what = f"no metric is in every saved result ({by_file})"
         raise InputError(saved[-1].path, what, hint="Evaluate the runs again, with the same metrics")
     every = dict.fromkeys(chain.from_iterable(of_each))
-    left = [str(spec) for spec in every if spec not in common and not unlisted(spec)]
-    rule = f"{', '.join(left)} ({by_file})"
-    return common, [Notice(NoticeKind.EXCLUDED_METRICS, "", len(left), rule=rule)] if left else []
+    lacking = [str(spec) for spec in every if spec not in common and not unlisted(spec)]
+    notice = Notice(NoticeKind.EXCLUDED_METRICS, "", len(lacking), rule=f"{', '.join(lacking)} ({by_file})")
+    return common, Notices([notice] if lacking else [])
 
 
-def metrics_of_saved(metrics: Sequence[str]) -> tuple[list[Spec], tuple[Notice, ...]]:
+def metrics_of_saved(metrics: Sequence[str]) -> tuple[list[Spec], Notices]:
     """The metrics, and a notice of those of groups that no saved result has, which are left out."""
     pairs = [(group_of(name), spec) for name, specs in named_specs(metrics) for spec in specs]
     chosen = dict.fromkeys(spec for group, spec in pairs if group is None or _has_numbers(spec))
     left_out = dict.fromkeys(str(spec) for _, spec in pairs if spec not in chosen)
-    return list(chosen), outcome.left_out_of_groups(list(left_out))
+    return list(chosen), left_out_of_groups(list(left_out))
 
 
 def _specs(saved: SavedResult) -> list[Spec]:
@@ -248,8 +247,9 @@ def _has_numbers(spec: Spec) -> bool:
     return not spec.metric.text and (spec.metric.per_query or is_num_q(spec))
 
 
-def check_made_alike(saved: SavedResult, results: Results, options: Options, optional: Sequence[Spec]) -> None:
+def check_made_alike(saved: SavedResult, results: Results, plan: Plan) -> None:
     """Raise InputError where a saved result has other qrels, options or metrics than the results."""
+    options = plan.options
     if options.tie_range:
         raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
     for what, theirs, ours in (
@@ -272,7 +272,7 @@ def check_made_alike(saved: SavedResult, results: Results, options: Options, opt
             raise InputError(saved.path, f"it was made with {flag} {made}, and here it is {here}", hint=hint)
     if "query_weights" in saved.options and "query_weights" not in results.options:
         raise InputError(saved.path, "its means were made with --query-weights, and here are none", hint=hint)
-    check_metrics(saved, [spec for spec in results.specs if spec not in optional])
+    check_metrics(saved, [spec for spec in results.specs if spec not in plan.optional])
     if not saved.runs:
         raise InputError(saved.path, "it has no runs")
 
@@ -295,75 +295,46 @@ def check_metrics(saved: SavedResult, specs: Sequence[Spec]) -> None:
         raise InputError(saved.path, what, hint="Choose other metrics, or evaluate the run again")
 
 
-def _still_holds(notice: Notice, metrics: Sequence[str], options: Options, per_query: bool) -> bool:
-    """Whether a saved notice of a run is about these metrics, and is not found from the values."""
-    if notice.kind is NoticeKind.FEW_DOCUMENTS:
-        return notice.metric in metrics
-    if notice.kind is NoticeKind.TIES:  # saved with -q, so that it may be about values of queries alone
-        return notice.metric in metrics and options.ties is None and (per_query or notice.concerns_means)
-    return notice.kind not in (*OF_QRELS, NoticeKind.UNDEFINED, NoticeKind.JUDGED_SHARE)
-
-
 def outcomes_of_saved(
-    saved: SavedResult,
-    names: Sequence[str],
-    results: Results,
-    qrels: Qrels,
-    options: Options,
-    chosen: Bools,
-    empty: Bools,
-    unlisted: Sequence[Spec] = (),
-    per_query: bool = False,
+    saved: SavedResult, names: Sequence[str], setting: Setting, empty: Bools
 ) -> list[Outcome]:
-    """The outcome of each run of a saved result, as if it were evaluated: NaN for metrics it lacks. results:
-    without runs. unlisted, per_query: as of outcome_of(). Raises InputError for other queries.
+    """The outcome of each run of a saved result, as if it were evaluated: NaN for metrics it lacks. names: of
+    the runs. empty: that of without_relevant(). Raises InputError for other queries.
     """
-    is_known = [is_num_q(spec) or str(spec) in saved.metrics for spec in results.specs]
-    specs = [*compress(results.specs, is_known)]
-    # where not all was relevant, the notice that all is shows that enough was judged; nothing else does
-    share = 1.0 if any(notice.kind is NoticeKind.ALL_RELEVANT for notice in saved.notices) else 0.0
-    position = {query: q for q, query in enumerate(results.queries) if chosen[q]}
-
-    def notices(run: SavedRun, result: RunResult) -> Iterator[Notice]:
-        """Those that were saved about the run and these metrics, and those that the values show."""
-        of_run = [notice for notice in saved.notices if notice.subject == run.name]
-        names = [*map(str, specs)]
-        yield from (notice for notice in of_run if _still_holds(notice, names, options, per_query))
-        scored = Scored(result.values[is_known], {}, empty[is_known])
-        yield from outcome.undefined_notices(qrels, specs, scored, result.counted)
-        listed = [spec for spec in specs if spec not in unlisted]
-        for notice in of_run:
-            if notice.kind is NoticeKind.JUDGED_SHARE:
-                cutoff = int(notice.metric.partition("@")[2])
-                yield from outcome.judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)
-
     outcomes = []
     for name, run in zip(names, saved.runs, strict=True):
-        if unknown := [query for query in run.queries if query not in position]:
-            what = f"query {named(unknown[0])} of run {named(run.name)} is not among those of {results.qrels}"
-            raise InputError(saved.path, f"{what} that are evaluated")
-        at = [position[query] for query in run.queries]
-        has_values = np.zeros(len(chosen), np.bool_)
-        has_values[at] = True
-        counted = outcome.counted_queries(chosen, has_values, options)
-        for q in np.flatnonzero(counted & ~has_values)[:1]:
-            what = f"run {named(run.name)} has no values of query {named(results.queries[q])}"
-            raise InputError(saved.path, what, hint="Evaluate the run again")
-        values = np.full((len(results.specs), len(chosen)), np.nan)
-        for m, spec in enumerate(results.specs):
-            values[m, at] = 1.0 if is_num_q(spec) else run.values.get(str(spec), np.nan)
-        result = RunResult(
-            name,
-            saved.path,
-            run.sha256,
-            values,
-            counted,
-            ties=run.ties or DEFAULT_TIES,
-            depths=run.depths,
-            interval=options.intervals,
-            weights=outcome.weights_of(results.queries, counted, options),
-        )
-        of_run = tuple(notice.replace(subject=name) for notice in notices(run, result))
-        noticed = Noticed(of_run, share, np.zeros(0, np.int64))
-        outcomes.append(Outcome(result, empty, partial(known, noticed)))
+        result = _result_of(saved, run, name, setting)
+        outcomes.append(Outcome(result, empty, facts_of_saved(saved, run, setting, result, empty)))
     return outcomes
+
+
+def _result_of(saved: SavedResult, run: SavedRun, name: str, setting: Setting) -> RunResult:
+    """Raises InputError."""
+    path, chosen, specs = saved.path, setting.chosen, setting.plan.specs
+    queries = setting.queries
+    position = {query: q for q, query in enumerate(queries) if chosen[q]}
+    unknown = [query for query in run.queries if query not in position]
+    if unknown:
+        of_run = f"query {named(unknown[0])} of run {named(run.name)}"
+        raise InputError(path, f"{of_run} is not among those of {setting.qrels.path} that are evaluated")
+    positions = [position[query] for query in run.queries]
+    has_values = np.zeros(len(chosen), np.bool_)
+    has_values[positions] = True
+    counted = setting.counted(has_values)
+    for q in np.flatnonzero(counted & ~has_values)[:1]:
+        what = f"run {named(run.name)} has no values of query {named(queries[q])}"
+        raise InputError(path, what, hint="Evaluate the run again")
+    values = np.full((len(specs), len(chosen)), np.nan)
+    for m, spec in enumerate(specs):
+        values[m, positions] = 1.0 if is_num_q(spec) else run.values.get(str(spec), np.nan)
+    return RunResult(
+        name,
+        path,
+        run.sha256,
+        values,
+        counted,
+        ties=run.ties or DEFAULT_TIES,
+        depths=run.depths,
+        interval=setting.plan.options.intervals,
+        weights=setting.weights,
+    )

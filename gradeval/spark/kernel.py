@@ -17,21 +17,36 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.commands.compare import compare
 from gradeval.commands.compare.coverage import coverage_of_runs
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError, described
-from gradeval.evaluation import outcome as outcomes
+from gradeval.evaluation.caveats import (
+    ENOUGH_JUDGED,
+    Facts,
+    caveats,
+    first_ranks,
+    judged_notices,
+    merged_notices,
+    no_subtopics_notices,
+    qrels_notices_for,
+    relevance_notices,
+    tie_notices,
+    unscaled_notices,
+)
+from gradeval.evaluation.depths import cutoff_notices, depths_of, quantiles, with_depths
 from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.outcome import SHOWN_IDS, Evaluated, ReducedRun, evaluate, no_common_query
+from gradeval.evaluation.plan import Plan, Setting, chosen_queries
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary, position_of
-from gradeval.evaluation.score import TRIALS, Judge, Scored, spread, summands, summaries
+from gradeval.evaluation.score import TRIALS, Scored, spread, summands, summaries
 from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, shown
 from gradeval.formats.write import text_column
-from gradeval.notices import MAX_QUERIES, Notice, NoticeKind
+from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.statistics import tests
@@ -132,7 +147,7 @@ class Part(NamedTuple):
     # RunResult.tie_range is asked for, followed by those of its three, (1 or 4, M)
     values: Statistics
     depths: tuple[Ints, Ints]  # the numbers of documents that queries have, and how many queries have each
-    noticed: outcomes.Noticed  # of the bucket
+    facts: Facts  # of the bucket
     ids: Sequence[str]  # the first queries that the run has, by id, where it has none that is evaluated
 
 
@@ -140,7 +155,7 @@ class Bucket(NamedTuple):
     """The state of a bucket."""
 
     runs: tuple[Part | GradevalError, ...]  # the state of each run, or why it failed
-    notices: tuple[Notice, ...]  # of the qrels
+    notices: Notices  # of the qrels
     ids: tuple[str, ...]  # the evaluated queries, by id; only the first where Options.query_ids is not given
     # for each pair of the job, of each metric, the differences run - baseline, the values of the baseline and
     # those of the run, (3, M), for the queries that have a value in both; none where a run failed
@@ -160,27 +175,31 @@ def evaluate_bucket(qrels: Any, runs: Sequence[Any], job: SparkJob) -> tuple[Sta
         judged, notices = _read_qrels(qrels, job)
     except GradevalError as error:
         return error, []
-    chosen = outcomes.chosen_queries(judged, job.options, is_part=True)
+    chosen = chosen_queries(judged, job.options, is_part=True)
+    ties = job.options.ties or DEFAULT_TIES
+    plan = Plan(job.specs, job.options.replace(ties=ties))  # with a rule, so that nothing is noticed of ties
+    setting = Setting(plan, judged, chosen, None)
     states: list[Part | GradevalError] = []
-    evaluated: dict[int, outcomes.Outcome] = {}
+    evaluated: dict[int, Evaluated] = {}
     for r, table in enumerate(runs):
         try:
-            evaluated[r], part = _evaluated(table, judged, r, chosen, job)
+            evaluated[r], part = _evaluated(table, setting, r, job)
             states.append(part)
         except GradevalError as error:
             states.append(error)
-    results = {r: outcome.result for r, outcome in evaluated.items()}
+    results = {r: of_run.result for r, of_run in evaluated.items()}
     if results:
         counted = np.any([result.counted for result in results.values()], axis=0)
         empty = next(iter(evaluated.values())).empty
         # as if much were judged: whether it is depends on all buckets
-        notices += tuple(outcomes.relevance_notices(judged, job.specs, empty, counted, job.options, 1.0))
+        of_relevance = relevance_notices(judged, job.specs, empty, counted, job.options, share=1.0)
+        notices = Notices((*notices, *of_relevance))
     pairs = []
     for pair in job.pairs if len(results) == len(runs) else ():
         values = [np.where(results[r].counted, results[r].values, np.nan) for r in pair]
         differences = tests.paired_differences(*values)
         pairs.append(Statistics.of(np.where(np.isnan(differences), np.nan, [differences, *values])))
-    shown_ids = None if job.options.query_ids is not None else outcomes.SHOWN_IDS + 1
+    shown_ids = None if job.options.query_ids is not None else SHOWN_IDS + 1
     ids = Texts(judged.queries.take(np.flatnonzero(chosen)[:shown_ids]))  # which are in order
     return Bucket(tuple(states), notices, tuple(ids), tuple(pairs)), [
         (r, judged.queries.take(result.counted), result.values[:, result.counted])
@@ -246,7 +265,7 @@ def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool 
     return rows
 
 
-def _read_qrels(table: Any, job: SparkJob) -> tuple[Qrels, tuple[Notice, ...]]:
+def _read_qrels(table: Any, job: SparkJob) -> tuple[Qrels, Notices]:
     """The judgments by the ids of the queries and the keys of the documents, whatever the order of the rows."""
     judged = read_rows(table, job.qrels_labels, job.qrels)
     groups, bounds = grouped(judged.queries)
@@ -267,16 +286,16 @@ def _read_qrels(table: Any, job: SparkJob) -> tuple[Qrels, tuple[Notice, ...]]:
     wrong = LineProblems.joined([rows.out_of_range(), LineProblems.listed(differing)])
     wrong.changed(judged.named).check(job.qrels)
     qrels = rows.without_duplicates()
-    notices = outcomes.qrels_notices_for(qrels, job.specs)
-    notices += tuple(outcomes.no_subtopics_notices(qrels, job.specs))
+    of_subtopics = no_subtopics_notices(qrels, job.specs)
+    notices = Notices((*qrels_notices_for(qrels, job.specs), *of_subtopics))
     qrels = qrels.evaluated(job.options)
     qrels.__dict__["scale"] = job.scale  # that of all qrels, instead of the bucket's
     return qrels, notices
 
 
-def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: SparkJob) -> tuple[outcomes.Outcome, Part]:
-    """The outcome of a run, and its state. Raises GradevalError."""
-    name, path, options = job.runs[r], job.paths[r], job.options
+def _evaluated(table: Any, setting: Setting, r: int, job: SparkJob) -> tuple[Evaluated, Part]:
+    """A run, and its state. Raises GradevalError."""
+    name, path, options, qrels = job.runs[r], job.paths[r], job.options, setting.qrels
     ties = options.ties or DEFAULT_TIES
     rows = read_rows(table, job.run_labels, path, is_ordered=ties == "input")
     columns = Columns.whole(rows.queries, rows.documents, -rows.number if job.is_negated else rows.number)
@@ -288,24 +307,23 @@ def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: SparkJob) -
     repeats = total.repeats.changed(lambda problem: Problem(problem.line, message, COLLAPSES))
     repeats.changed(rows.named).check(path)
     reduced = total.reduced()
-    judge = Judge(qrels, reduced, options.replace(ties=ties), name)  # so that nothing is noticed of ties
-    outcome = outcomes.outcome_of(judge, name, name, ties, job.specs, 1, chosen)
-    result, noticed = outcome.result, outcome.noticed()
+    evaluated = evaluate(setting, ReducedRun(name, name, ties, reduced, name), 1)
+    result, facts = evaluated.result, caveats(evaluated)
     tie_values = [] if result.tie_range is None else [*result.tie_range]
     if not tie_values and options.ties is None:  # a user who names a rule has decided the order
-        scored = Scored(result.values, {}, outcome.empty)
-        changes = spread(judge, result.counted, job.specs, scored, 1, TRIALS)
+        scored = Scored(result.values, {}, evaluated.empty)
+        changes = spread(evaluated.judge, result.counted, job.specs, scored, 1, trials=TRIALS)
         if changes.changes.any():
             tie_values = [*changes.ends, changes.expected()]
-            notices = outcomes.tie_notices(qrels, job.specs, result, changes)
-            noticed = noticed.replace(notices=(*noticed.notices, *notices))
+            of_ties = tie_notices(qrels, job.specs, result, changes)
+            facts = facts.replace(notices=Notices((*facts.notices, *of_ties)))
     values = [
         Statistics.of(summands(job.specs, array[:, result.counted])) for array in (result.values, *tie_values)
     ]
     together = Statistics(*map(np.array, zip(*values, strict=True)))
-    depths = np.unique(outcomes.depths_of(reduced, result.counted, options.depth), return_counts=True)
-    ids = () if len(depths[0]) else sorted(set(Texts(rows.queries)))[: outcomes.SHOWN_IDS + 1]
-    return outcome, Part(result.queries, together, depths, noticed, ids)
+    depths = np.unique(depths_of(reduced, result.counted, options.depth), return_counts=True)
+    ids = () if len(depths[0]) else sorted(set(Texts(rows.queries)))[: SHOWN_IDS + 1]
+    return evaluated, Part(result.queries, together, depths, facts, ids)
 
 
 def tables(batches: Iterable[Any], runs: int) -> list[Any]:
@@ -346,14 +364,6 @@ def arrow_table(state: State, of_runs: Sequence[RunValues], metrics: int, large:
 
 
 # --- the states of all buckets
-
-_KINDS = [*NoticeKind]
-_IN_ONE_ORDER = (NoticeKind.NONE_RELEVANT, NoticeKind.NO_RELEVANT)  # by metric together with ALL_RELEVANT
-_OF_SHARES = (NoticeKind.JUDGED_SHARE, NoticeKind.FEW_DOCUMENTS)  # which those of buckets do not decide
-_IN_ALL = (
-    NoticeKind.NO_SUBTOPICS,
-    NoticeKind.NOTHING_JUDGED,
-)  # true of the whole where they are of each bucket
 
 
 class OnCluster(Sequence[Any]):
@@ -437,7 +447,7 @@ def merged(states: Sequence[State], job: SparkJob) -> SparkSummary:
         job.specs,
         results,
         options=options,
-        notices=outcomes.with_depths(
+        given_notices=with_depths(
             _notices(merged_runs, buckets, job),
             [(result.name, result.depths) for result in results],
             job.specs,
@@ -481,10 +491,10 @@ def _merged_runs(buckets: Sequence[Bucket], job: SparkJob) -> tuple[list[_Merged
 def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: SparkJob) -> Iterator[Notice]:
     """Those of the qrels, then those of the runs."""
     most_judged = max((run.judged_share for run in runs), default=0.0)
-    for notice in _merged_notices([bucket.notices for bucket in buckets], job.specs):
-        if notice.kind is not NoticeKind.ALL_RELEVANT or most_judged >= outcomes.ENOUGH_JUDGED:
+    for notice in merged_notices([bucket.notices for bucket in buckets], job.specs):
+        if notice.kind is not NoticeKind.ALL_RELEVANT or most_judged >= ENOUGH_JUDGED:
             yield notice
-    yield from outcomes.unscaled_notices(job.qrels, job.scale, job.specs)
+    yield from unscaled_notices(job.qrels, job.scale, job.specs)
     for run in runs:
         yield from (notice.replace(subject=run.result.name) for notice in run.notices)
 
@@ -505,15 +515,15 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     undefined = (counted - values.size[0]).astype(np.int64)
     summary = Summary(counted, means, undefined, tuple(tie_means) if options.tie_range else (), {})
     result = RunResult(job.runs[r], path, None, ON_CLUSTER, np.empty(0, np.bool_), summary=summary)
-    result = result.replace(ties=options.ties or DEFAULT_TIES, depths=outcomes.quantiles(depths, counts))
+    result = result.replace(ties=options.ties or DEFAULT_TIES, depths=quantiles(depths, counts))
     if options.tie_range:
         result = result.replace(tie_range=ON_CLUSTER)
     notices = _notices_of_run(parts, specs, [means, *tie_means])
-    share = math.fsum(part.noticed.judged_share * part.depths[1].sum() for part in parts) / in_run
-    cutoff = outcomes.first_ranks(specs, options)
-    notices += outcomes.judged_notices(share, cutoff, specs, job.scale, options)
-    short = np.sum([part.noticed.short for part in parts], axis=0)
-    notices += outcomes.short_notices(specs, short, in_run)
+    share = math.fsum(part.facts.judged_share * part.depths[1].sum() for part in parts) / in_run
+    cutoff = first_ranks(specs, options)
+    notices += judged_notices(share, cutoff, specs, job.scale, options)
+    short = np.sum([part.facts.short for part in parts], axis=0)
+    notices += cutoff_notices(specs, short, in_run)
     return _MergedRun(result, values, share, notices)
 
 
@@ -528,7 +538,7 @@ def _notices_of_run(parts: Sequence[Part], specs: Sequence[Spec], means: Sequenc
     """Those of the buckets that concern the means. means: as of _with_means()."""
     notices = (
         _with_means(notice, specs, means) if notice.kind is NoticeKind.TIES else notice
-        for notice in _merged_notices([part.noticed.notices for part in parts], specs)
+        for notice in merged_notices([part.facts.notices for part in parts], specs)
     )
     return [notice for notice in notices if notice.concerns_means]
 
@@ -539,7 +549,7 @@ def _without_queries(path: str, parts: Sequence[Part], buckets: Sequence[Bucket]
     if not ids:
         return InputError(path, NO_ROWS)
     judged = sorted(chain.from_iterable(bucket.ids for bucket in buckets))
-    return outcomes.no_common_query(path, job.qrels, ids, judged)
+    return no_common_query(path, job.qrels, ids, judged)
 
 
 def _joined_values(parts: Sequence[Part]) -> Statistics:
@@ -554,32 +564,6 @@ def _with_means(notice: Notice, specs: Sequence[Spec], means: Sequence[Floats]) 
     m = [*map(str, specs)].index(notice.metric)
     numbers = [None if math.isnan(of_metrics[m]) else float(of_metrics[m]) for of_metrics in means]
     return notice.replace(**dict(zip(("value", "low", "high", "expected"), numbers, strict=True)))
-
-
-def _merged_notices(of_buckets: Sequence[Sequence[Notice]], specs: Sequence[Spec]) -> list[Notice]:
-    """One for those of each kind, subject and metric, with counts added up and the first queries by id, in the
-    order of an evaluation.
-    """
-    alike: dict[tuple[str, ...], list[Notice]] = {}
-    for notice in chain.from_iterable(of_buckets):
-        alike.setdefault((notice.kind.value, notice.subject, notice.metric), []).append(notice)
-    notices = [
-        group[0].replace(
-            count=sum(notice.count for notice in group),
-            total=sum(notice.total for notice in group),
-            undefined=sum(notice.undefined for notice in group),
-            queries=tuple(sorted(query for notice in group for query in notice.queries)[:MAX_QUERIES]),
-        )
-        for group in alike.values()
-        if group[0].kind not in (*_OF_SHARES, *(() if len(group) == len(of_buckets) else _IN_ALL))
-    ]
-    names = [*map(str, specs)]
-
-    def order(notice: Notice) -> tuple[int, int]:
-        kind = NoticeKind.ALL_RELEVANT if notice.kind in _IN_ONE_ORDER else notice.kind
-        return _KINDS.index(kind), names.index(notice.metric) if notice.metric in names else -1
-
-    return sorted(notices, key=order)
 
 
 def without_values(

@@ -20,14 +20,15 @@ from gradeval.arrays.segments import distinct
 from gradeval.commands.compare import compare
 from gradeval.compare_options import MAXT, OF_SUMS, CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, described, named
-from gradeval.evaluation.evaluator import complete, with_levels
-from gradeval.evaluation.outcome import left_out_of_groups
+from gradeval.evaluation.caveats import left_out_of_groups
+from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.plan import with_levels
 from gradeval.evaluation.runs import check_labels
 from gradeval.evaluation.score import check_expected
 from gradeval.formats.arrow import column_labels
 from gradeval.formats.csv import ARGUMENT, check_has, choose, simplified
 from gradeval.formats.memory import object_numbers
-from gradeval.notices import Notice, NoticeKind
+from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.options import FILES, PROCESS, Options, takes
 from gradeval.registry.spec import Metrics, Spec, usable
 from gradeval.spark import kernel, sessions
@@ -67,7 +68,7 @@ class Request(NamedTuple):
     naming: str = ARGUMENT
     compared: CompareOptions | None = None
     judged: Spec | None = None
-    notices: tuple[Notice, ...] = ()
+    notices: Notices = Notices()
 
     @classmethod
     def of(
@@ -391,7 +392,7 @@ class SparkResults:
         by_rank = (
             Notice(NoticeKind.BY_RANK, name, 0, rule=run.in_place) for name, run in tables if run.in_place
         )
-        return summary.replace(notices=(*self._request.notices, *by_rank, *summary.notices))  # type: ignore[misc]
+        return summary.replace(given_notices=Notices((*self._request.notices, *by_rank, *summary.notices)))
 
     @takes(OF_SUMS)
     def compare(self, metrics: Metrics | None = None, **options: Unpack[CompareOnSpark]) -> compare.Comparison:

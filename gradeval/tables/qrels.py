@@ -15,7 +15,7 @@ from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError, UnknownQueryError
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
-from gradeval.notices import Notice, NoticeKind
+from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.options import Options
 from gradeval.records import Record
 
@@ -177,7 +177,7 @@ class Qrels(Record, eq=False):
     offsets: Ints
     documents: Ids
     grade: Floats
-    notices: tuple[Notice, ...] = ()
+    notices: Notices = Notices()
     numbered: bool = False
     subtopics: Subtopics | None = None
 
@@ -366,7 +366,7 @@ class JudgmentRows(Record, eq=False):
                 offsets=np.append(0, np.cumsum(kept))[qrels.offsets],
                 documents=qrels.documents.take(kept),
                 grade=grade[kept],
-                notices=tuple(Notice(kind, qrels.path, count) for kind, count in counts.items() if count),
+                notices=Notices(Notice(kind, qrels.path, count) for kind, count in counts.items() if count),
             )
             keys = keys[kept]
         if self.subtopic is not None:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from helpers import each
 
-from gradeval.evaluation import outcome
+from gradeval.evaluation import evaluator
 from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.outcome import Evaluated, ReducedRun
+from gradeval.evaluation.plan import Plan, Setting
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 from gradeval.render import WRITERS
@@ -54,14 +56,14 @@ def test_a_list_of_runs() -> None:
 def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was printed when a run had been evaluated is there before the next one is."""
     shown: list[int] = []
-    out, evaluate = Path("out"), outcome.outcome_of
+    out, evaluate = Path("out"), evaluator.evaluate_run
     out.touch()
 
-    def watched(*args: object, **more: object) -> object:
+    def watched(setting: Setting, run: ReducedRun, jobs: int) -> Evaluated:
         shown.append(len(out.read_text().splitlines()))
-        return evaluate(*args, **more)  # type: ignore[arg-type]
+        return evaluate(setting, run, jobs)
 
-    monkeypatch.setattr(outcome, "outcome_of", watched)
+    monkeypatch.setattr(evaluator, "evaluate_run", watched)
     monkeypatch.setattr("gradeval.cli.job.write", lambda text, *_, **__: out.open("a").write(text))
     runs = [f"runs/r{i}.run" for i in range(5)]
     assert gradeval("q", *runs, "-m", "AP RR", "-f", "jsonl", "--quiet", "-j", "1").code == 0
@@ -73,13 +75,13 @@ def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_failed_run_is_reported_at_once_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[str] = []
-    evaluate = outcome.outcome_of
+    evaluate = evaluator.evaluate_run
 
-    def watched(qrels: object, name: str, *args: object, **more: object) -> object:
-        events.append(name)
-        return evaluate(qrels, name, *args, **more)  # type: ignore[arg-type]
+    def watched(setting: Setting, run: ReducedRun, jobs: int) -> Evaluated:
+        events.append(run.name)
+        return evaluate(setting, run, jobs)
 
-    monkeypatch.setattr(outcome, "outcome_of", watched)
+    monkeypatch.setattr(evaluator, "evaluate_run", watched)
     monkeypatch.setattr("gradeval.cli.job.echo_error", events.append)
     Path("bad").write_text("q1 Q0 a 1 x t\n")
     done = gradeval("q", "r", "none", "bad", "runs/r1.run", "-m", "AP", "--quiet", "-j", "1")
@@ -94,8 +96,8 @@ def test_summaries_are_all_that_is_printed_of_them(tie_range: bool) -> None:
     """Results without the values of queries print as those that have them."""
     runs = [(None, f"runs/r{i}.run") for i in range(3)]
     specs, options = parse("num_q AP runid gm_map rankDCG tau num_ret"), Options(tie_range=tie_range)
-    kept = evaluate_all("q", runs, specs, options)
-    left = evaluate_all("q", runs, specs, options, keep_values=False)
+    kept = evaluate_all(Plan(specs, options), "q", runs)
+    left = evaluate_all(Plan(specs, options, keeps_values=False), "q", runs)
     assert all(run.values.size == run.counted.size == 0 for run in left.runs)
     for format in WRITERS:
         assert left.render(format) == kept.render(format), format

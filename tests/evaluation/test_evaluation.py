@@ -18,9 +18,11 @@ from plain import changing
 import gradeval
 from gradeval import Evaluator, InputError, OptionError, evaluate, read_qrels, read_run
 from gradeval.compare_options import CompareOptions
-from gradeval.evaluation import outcome
+from gradeval.evaluation import caveats
 from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.plan import Plan
 from gradeval.formats.sources import Source
+from gradeval.notices import Notices
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 
@@ -60,7 +62,9 @@ def test_features_are_hashed_as_their_file(tmp_path, monkeypatch):
     path.write_bytes(b"1 qid:1 1:3 2:1 # a\n0 qid:1 1:2 2:2 # b\n")
     watched = []
     monkeypatch.setattr(Source, "watch", lambda size, count: watched.append(size))
-    results = evaluate_all(str(path), [(None, str(path))], parse("AP"), Options(features="1,2"), hashes=True)
+    results = evaluate_all(
+        Plan(parse("AP"), Options(features="1,2"), hashes=True), str(path), [(None, str(path))]
+    )
     assert results.failed == () and sum(watched) == path.stat().st_size
     expected = Source(path).sha256()
     assert {results.qrels_sha256, *(run.sha256 for run in results.runs)} == {expected}
@@ -79,7 +83,7 @@ def test_hashes_are_of_what_was_evaluated(grown, tmp_path):
 
     options = Options(qrels_format="trec", run_format="trec")
     with changing(paths[grown], grow, lambda size, number: not size):
-        results = evaluate_all(paths["qrels"], [(None, paths["run"])], parse("AP"), options, hashes=True)
+        results = evaluate_all(Plan(parse("AP"), options, hashes=True), paths["qrels"], [(None, paths["run"])])
     assert results.means.tolist() == [[0.5]]
     found = {"qrels": results.qrels_sha256, "run": results.runs[0].sha256}
     assert found == {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}
@@ -161,7 +165,7 @@ def test_first_bad_run_is_raised_and_others_are_evaluated(files, tmp_path):
     bad = tmp_path / "bad.run"
     bad.write_bytes(b"1 Q0 a 1 x tag\n")
     runs = [(None, files[1]), (None, bad), (None, tmp_path / "none"), (None, {"7": {"a": 1}}), ("last", OTHER)]
-    results = evaluate_all(QRELS, runs, parse("AP"), Options())
+    results = evaluate_all(Plan(parse("AP"), Options()), QRELS, runs)
     assert [run.name for run in results.runs] == ["bm25", "last"]
     assert [str(failed.error) for failed in results.failed] == [
         f"{bad}:1: the score 'x' is not a number",
@@ -172,7 +176,7 @@ def test_first_bad_run_is_raised_and_others_are_evaluated(files, tmp_path):
     judged = other = tmp_path / "letor"
     judged.write_bytes(LETOR)
     features = [(None, other), ("last", [("1", "a", 1.0)])]  # those that no line has are one error
-    of_letor = evaluate_all(judged, features, parse("RR"), Options(features="1-4"))
+    of_letor = evaluate_all(Plan(parse("RR"), Options(features="1-4")), judged, features)
     assert [str(failed.error) for failed in of_letor.failed] == [f"{other}: no line has features 3, 4"]
     assert [run.name for run in of_letor.runs] == ["feature1", "feature2", "last"]
     what = r"bad\.run:1: the score 'x' is not a number"
@@ -293,8 +297,8 @@ TIED_RUN = {"q": {"a": 1.0, "b": 1.0, "c": 1.0, "x": 1.0}, "s": {"y": 1.0}, "t":
 
 def test_when_notices_are_found(monkeypatch):
     found = []
-    spread = outcome.spread
-    monkeypatch.setattr(outcome, "spread", lambda *given: found.append(given) or spread(*given))
+    spread = caveats.spread
+    monkeypatch.setattr(caveats, "spread", lambda *given, **more: found.append(given) or spread(*given, **more))
     evaluator = Evaluator(TIED, METRICS)  # warns of ties in the first call, and does not look for them again
     for _ in range(3):
         evaluator.evaluate(TIED_RUN)
@@ -347,7 +351,7 @@ def test_notices_of_copies():
         assert copied(results).notices == results.notices == copied(results).notices == expected.notices
     assert results.compare().notices == expected.compare().notices
     assert results.to_dict() == expected.to_dict()
-    given = results.replace(notices=())
+    given = results.replace(given_notices=Notices(), later=None)
     assert (given.notices, given.warnings) == ((), ())
 
 

@@ -11,7 +11,7 @@ from cli.command import gradeval
 from helpers import each, each_row, raises
 
 from gradeval import OptionError, compare, evaluate, explain
-from gradeval.evaluation.outcome import with_depths
+from gradeval.evaluation.depths import with_depths
 from gradeval.notices import Notice, NoticeKind, lines
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse

@@ -20,6 +20,7 @@ import gradeval
 from gradeval.commands.batch import batch as batch_module
 from gradeval.errors import InputError
 from gradeval.evaluation.evaluator import complete, evaluate_all
+from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import with_saved
 from gradeval.options import Options, integer, option
@@ -72,7 +73,9 @@ def test_an_option_that_did_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def evaluated(min_score: int) -> Results:
         options = Options(min_score=min_score)
-        return complete(evaluate_all(*with_saved("qrels.txt", [(None, "saved.json")]), parse("AP"), options))
+        return complete(
+            evaluate_all(Plan(parse("AP"), options), *with_saved("qrels.txt", [(None, "saved.json")]))
+        )
 
     assert evaluated(2).mean(0, "AP") == read("saved.json")["runs"][0]["summary"]["AP"]
     what = "saved.json: it was made with --min-score 2, and here it is 5"

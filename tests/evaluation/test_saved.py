@@ -12,6 +12,7 @@ from helpers import each, each_row, error_of
 import gradeval
 from gradeval.errors import InputError
 from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import with_saved
 from gradeval.evaluation.saved import is_saved
@@ -41,7 +42,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def save(path: str, *runs: str, metrics: str = "AP nDCG@3 num_q relstring rankDCG", **options: Any) -> None:
-    results = evaluate_all("q", [(None, run) for run in runs], parse(metrics), Options(**options), hashes=True)
+    results = evaluate_all(
+        Plan(parse(metrics), Options(**options), hashes=True), "q", [(None, run) for run in runs]
+    )
     assert not results.failed
     Path(path).write_text(results.render("json", per_query=True))
 
@@ -255,7 +258,7 @@ def test_a_saved_result_that_cannot_be_used_takes_no_name() -> None:
     def on_run(part: Results) -> None:
         shown.extend([run.name for run in part.runs] + [failed.path for failed in part.failed])
 
-    results = evaluate_all(*opened, parse("AP"), Options(), on_run)
+    results = evaluate_all(Plan(parse("AP"), Options()), *opened, on_run)
     assert [run.name for run in results.runs] == ["a", "b"]
     assert shown == ["other.json", "a", "b"]
 

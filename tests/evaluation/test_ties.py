@@ -14,6 +14,8 @@ import gradeval
 from gradeval import evaluate, report
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, NoExpectedValueError
+from gradeval.evaluation.evaluator import Evaluation
+from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.score import has_expected, rises, score
 from gradeval.notices import Notice, NoticeKind, lines
@@ -52,8 +54,8 @@ def evaluated(cases: Sequence[Case], names: Sequence[str], **options: object) ->
     """
     qrels = {str(number): grades for number, (grades, _) in enumerate(cases)}
     run = {str(number): dict(ranking) for number, (_, ranking) in enumerate(cases)}
-    how = {"at_once": False, "per_query": True}
-    return gradeval.Evaluator.of(qrels, parse(names), Options(jobs=1, **options), **how).evaluate({"run": run})
+    plan = Plan(parse(names), Options(jobs=1, **options), shows_queries=True)
+    return Evaluation(plan, qrels).kept([("run", run)])[0]
 
 
 def tried(cases: Sequence[Case], names: Sequence[str], **options: object) -> dict[str, list[np.ndarray]]:
@@ -69,8 +71,8 @@ def tried(cases: Sequence[Case], names: Sequence[str], **options: object) -> dic
 def noticed(cases: Sequence[Case], names: Sequence[str], **options: object) -> dict[str, set[int]]:
     """metric -> the cases that its notice names; every order is tried on each, and every case is named."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gradeval.evaluation.outcome.TRIALS", None)
-        patch.setattr("gradeval.evaluation.outcome.MAX_QUERIES", len(cases))
+        patch.setattr("gradeval.evaluation.caveats.TRIALS", None)
+        patch.setattr("gradeval.evaluation.caveats.MAX_QUERIES", len(cases))
         notices = [one for one in evaluated(cases, names, **options).notices if one.kind is NoticeKind.TIES]
     found = {one.metric: set(map(int, one.queries)) for one in notices}
     assert [one.count for one in notices] == [len(of) for of in found.values()]
@@ -166,7 +168,7 @@ def test_a_sample_of_many_queries_shows_as_much(options, monkeypatch: pytest.Mon
     names = [metric.usage for metric in REGISTRY.values()]
     noticed = []
     for trials in (None, 20):
-        monkeypatch.setattr("gradeval.evaluation.outcome.TRIALS", trials)
+        monkeypatch.setattr("gradeval.evaluation.caveats.TRIALS", trials)
         notices = evaluated(cases, names, **options).notices
         noticed.append({notice.metric for notice in notices if notice.kind is NoticeKind.TIES})
     assert noticed[0] == noticed[1] and len(noticed[0]) > 30

@@ -17,7 +17,7 @@ import gradeval
 from gradeval.errors import OptionError
 from gradeval.evaluation.layout import document
 from gradeval.evaluation.results import Results, RunResult
-from gradeval.notices import Notice, NoticeKind
+from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.registry.spec import Spec, parse
 from gradeval.render import WRITERS
 from gradeval.render.document import Cell, Grid, RenderOptions, decimals
@@ -57,7 +57,7 @@ def results() -> Results:
             RunResult('neural,"2"', "-", None, np.array(neural), np.array([True, True, False])),
         ),
         options={"ties": "trec", "rel": None},
-        notices=(Notice(NoticeKind.MISSING, "neural", 1, rule="both"),),
+        given_notices=Notices([Notice(NoticeKind.MISSING, "neural", 1, rule="both")]),
     )
 
 

@@ -296,9 +296,9 @@ def test_moments_empty_tables_and_how_many_buckets() -> None:
     """Each core has as many buckets, of a million rows at most; each has some rows."""
     bucket = one_bucket([], [(0, "q", "d", 1.0), (0, "r", "d", 1.0)])
     assert [run.counted for run in (*bucket.runs, *one_bucket([], []).runs)] == [0] * 4
-    assert [
-        notice.count for notice in bucket.runs[0].noticed.notices if notice.kind is NoticeKind.UNJUDGED
-    ] == [2]
+    assert [notice.count for notice in bucket.runs[0].facts.notices if notice.kind is NoticeKind.UNJUDGED] == [
+        2
+    ]
     assert [run.values.total.tolist() for run in one_bucket(QREL, []).runs] == [[[0.0]], [[0.0]]]
     rows = (0, 4), (100_000, 256), (10**6, 2), (5 * 10**6, 2), (10**7, 256), (10**9, 64), (10**14, 64)
     assert [bucket_count(*case) for case in rows] == [1, 1, 2, 6, 152, 960, 100_000]

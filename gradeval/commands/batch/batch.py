@@ -29,15 +29,16 @@ from gradeval.errors import (
     first_names,
     visible,
 )
+from gradeval.evaluation.depths import with_depths
 from gradeval.evaluation.evaluator import evaluate_all
-from gradeval.evaluation.outcome import with_depths, with_weights
+from gradeval.evaluation.plan import Plan, with_weights
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, position_of, signature_of
 from gradeval.evaluation.runs import with_saved
 from gradeval.formats.json import parse_json
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source, changed_error
-from gradeval.notices import MAX_SUBJECTS, Notice, NoticeKind, lines
+from gradeval.notices import MAX_SUBJECTS, Notice, NoticeKind, Notices, lines
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse
@@ -83,7 +84,7 @@ class BatchCell:
     baseline_sha256: str | None = None  # of the run compared with
     min_coverage: float | None = None  # in percent, with which they were compared
     comparisons: Mapping[str, comparison.PairComparison] = field(default_factory=dict)  # by metric
-    notices: tuple[Notice, ...] = ()
+    notices: Sequence[Notice] = ()
     errors: tuple[str, ...] = ()
     depths: tuple[int, int, int, int, int] | None = None
 
@@ -501,8 +502,8 @@ class _CollectionCells:
         values = dict(zip(map(str, self.specs), map(CellValue, means, counts), strict=True))
         compared: dict[str, Any] = {}
         if of_baseline is not None and run.name != self.baseline and self.compared:
-            notices_of_both = *of_baseline.notices, *results.notices  # which have what the runs lack
-            both = of_baseline.replace(runs=(*of_baseline.runs, run), notices=notices_of_both)
+            notices_of_both = Notices((*of_baseline.notices, *results.notices))  # which have what the runs lack
+            both = of_baseline.replace(runs=(*of_baseline.runs, run), given_notices=notices_of_both)
             by_query = comparison.QueryValues.of(both, self.compared).weighing()
             pairs = comparison.compare_values(by_query, self.manifest.test).comparisons
             compared = {"baseline": self.baseline, "baseline_sha256": of_baseline.runs[0].sha256}
@@ -510,12 +511,7 @@ class _CollectionCells:
             compared["comparisons"] = {pair.metric: pair for pair in pairs}
         judged = comparison.Judged.of(results)
         cell = f"{self.name}/{run.name}"
-        metrics = {"", *values}  # not Judged@k, which is evaluated besides
-        notices = (
-            notice
-            for notice in results.notices
-            if notice.metric in metrics or notice.kind is NoticeKind.JUDGED_SHARE
-        )
+        notices = results.notices.of_metrics(values)  # not Judged@k, which is evaluated besides
         return self.cell(
             run.name,
             "done",
@@ -526,7 +522,7 @@ class _CollectionCells:
             options=self.settings,
             values=values,
             judged={} if judged is None else {judged.name: float(judged.means[0])},
-            notices=tuple(notice.replace(subject=cell) for notice in notices),
+            notices=notices.renamed(cell),
             depths=run.depths,
             **compared,
         )
@@ -585,18 +581,16 @@ class _Evaluation:
             qrels, opened = with_saved(collection.qrels, runs)
             judged = [] if options.judged_only else [comparison.judged_spec(collection.compared, opened)]
             runs = [(name, _of_one_run(run)) for name, run in opened]
-            results = evaluate_all(
-                qrels,
-                runs,
+            plan = Plan(
                 collection.specs,
                 options,
-                self.on_run,
-                keep_values=False,
-                is_part=True,
-                optional=judged,
+                extra=judged,
+                shows_extra=False,
+                keeps_values=False,
                 hashes=True,
-                unlisted=[spec for spec in judged if spec not in collection.specs],
+                is_part=True,
             )
+            results = evaluate_all(plan, qrels, runs, self.on_run)
         except GradevalError as error:  # of the qrels, or of options that do not suit them
             self.fail([*self.waiting], error)
             return

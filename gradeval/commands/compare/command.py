@@ -173,7 +173,9 @@ def _compared_runs(
 
     compared_as, evaluation = split_options(options)
     paths, hashes = runs or [(None, qrels)], job.format == "json" or job.signature
-    results, specs = evaluate_to_compare(qrels, paths, metrics, evaluation, hashes=hashes, per_query=per_query)
+    results, specs = evaluate_to_compare(
+        qrels, paths, metrics, evaluation, hashes=hashes, shows_queries=per_query
+    )
     if job.report_failed(results.failed):
         return None
     comparison = compare_results(results, specs, compared_as)

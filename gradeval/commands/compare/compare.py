@@ -16,12 +16,15 @@ from gradeval.arrays.threads import default_jobs
 from gradeval.commands.compare.coverage import Coverage, coverage_of_runs, missing_notices
 from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Groups, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, first_names
+from gradeval.evaluation.caveats import left_out_of_groups
+from gradeval.evaluation.depths import Quantiles, apart
 from gradeval.evaluation.evaluator import evaluate_all
-from gradeval.evaluation.outcome import Quantiles, apart, left_out_of_groups, no_common_query
+from gradeval.evaluation.outcome import no_common_query
+from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results, Runs, SavedResult
 from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.evaluation.score import weighted_means
-from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Notice, NoticeKind, lines
+from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Notice, NoticeKind, Notices, lines
 from gradeval.options import COMPARED_METRICS, Options, takes
 from gradeval.registry.spec import Metrics, Spec, parse, usable
 from gradeval.render.document import Tabular, WithNotices, exact, warned
@@ -179,7 +182,7 @@ def is_comparable(spec: Spec) -> bool:
     return spec.metric.per_query and not spec.metric.text
 
 
-def comparable_metrics(metrics: Metrics) -> tuple[list[Spec], tuple[Notice, ...]]:
+def comparable_metrics(metrics: Metrics) -> tuple[list[Spec], Notices]:
     """The metrics that are comparable, and a notice of others of groups. Raises MetricError for any other."""
     why = "has no value for each query, so runs cannot be compared by it"
     specs, left_out = usable(metrics, is_comparable, lambda spec: MetricError(f"{spec} {why}"))
@@ -217,8 +220,8 @@ class Judged:
 
     @classmethod
     def of_means(cls, spec: Spec, means: Sequence[float], depths: Iterable[Quantiles | None]) -> Judged:
-        extremes = apart([("", of_run) for of_run in depths])
-        by_depth = extremes is not None and (spec.cutoff or math.inf) > extremes[1][1]
+        difference = apart([("", of_run) for of_run in depths])
+        by_depth = difference is not None and (spec.cutoff or math.inf) > difference.fewest
         return cls(str(spec), np.array(means), by_depth)
 
     @property
@@ -451,23 +454,30 @@ def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Un
 
 
 def evaluate_to_compare(
-    qrels: Any, runs: Runs, metrics: Metrics | None, options: Options, *, more: Sequence[Spec] = (), **how: Any
+    qrels: Any,
+    runs: Runs,
+    metrics: Metrics | None,
+    options: Options,
+    *,
+    more: Sequence[Spec] = (),
+    hashes: bool = False,
+    shows_queries: bool = False,
 ) -> tuple[Results, list[Spec]]:
-    """The results, with Judged@k and `more` too; and which metrics to compare. how: of evaluate_all."""
-    left_out: Sequence[Notice]
-    specs, left_out = ([], ()) if metrics is None else comparable_metrics(metrics)
+    """The results, with Judged@k and `more` too; and the metrics to compare. hashes, shows_queries: of Plan."""
+    specs, left_out = ([], Notices()) if metrics is None else comparable_metrics(metrics)
     qrels, opened = with_saved(qrels, runs)
     if not specs:  # those that all saved results have, or else the default ones
-        left_out = ()
+        left_out = Notices()
         if any(isinstance(run, SavedResult) for _, run in opened):
             from gradeval.evaluation.saved import common_metrics  # imported only when needed
 
             specs, left_out = common_metrics(opened, is_judged)
         specs = metrics_to_test(specs or parse(COMPARED_METRICS))
     judged = [] if options.judged_only else [judged_spec(specs, opened)]
-    optional = [*(spec for spec in more if spec not in judged), *judged]
-    results = evaluate_all(qrels, opened, specs, options, optional=optional, **how)
-    return results.replace(notices=(*results.notices, *left_out)), specs
+    extra = [*(spec for spec in more if spec not in judged), *judged]
+    plan = Plan(specs, options, extra=extra, shows_queries=shows_queries, hashes=hashes)
+    results = evaluate_all(plan, qrels, opened)
+    return results.replace(given_notices=Notices((*results.notices, *left_out))), specs
 
 
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:
@@ -491,11 +501,8 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
     return compare_values(values, options, notices, judged=Judged.of(results), inputs=inputs)
 
 
-def notices_of(results: Results, values: QueryValues) -> list[Notice]:
-    names = {"", *(column.name for column in values.metrics)}
-    return [
-        notice for notice in results.notices if notice.metric in names or notice.kind is NoticeKind.JUDGED_SHARE
-    ]
+def notices_of(results: Results, values: QueryValues) -> Notices:
+    return results.notices.of_metrics({column.name for column in values.metrics})
 
 
 def compare_values(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from gradeval.evaluation.results import Results
-from gradeval.notices import MAX_SUBJECTS, Notice, NoticeKind
+from gradeval.notices import MAX_SUBJECTS, NoticeKind, Notices
 from gradeval.render.document import exact
 
 TOLERANCE = 1e-9  # values that are closer to each other are equal: rounding does not decide
@@ -66,9 +66,6 @@ def not_tested(shortfalls: Iterable[str], also: str = "") -> list[str]:
     return [f"Not tested{also}: {'; '.join(reasons[:MAX_SUBJECTS])}{more}."] if reasons else []
 
 
-def missing_notices(results: Results, r: int) -> list[Notice]:
+def missing_notices(results: Results, r: int) -> Notices:
     """The notices of judged queries that a run lacks."""
-    name = results.runs[r].name
-    return [
-        notice for notice in results.notices if notice.kind is NoticeKind.MISSING and notice.subject == name
-    ]
+    return results.notices.about(results.runs[r].name).only(NoticeKind.MISSING)

@@ -22,7 +22,8 @@ from gradeval.commands.compare.compare import LARGEST, ComparedMetric, Compariso
 from gradeval.commands.compare.coverage import Coverage
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
-from gradeval.evaluation.outcome import no_common_query, weights_of, with_weights
+from gradeval.evaluation.outcome import no_common_query
+from gradeval.evaluation.plan import weights_of, with_weights
 from gradeval.evaluation.runs import check_labels, separate_runs
 from gradeval.file_formats import run_names, short_name
 from gradeval.formats.csv import query_column, usual_columns

@@ -16,7 +16,8 @@ from gradeval.arrays.segments import Segments, ratio
 from gradeval.arrays.strings import IdIndex, Ids, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import MetricError, OptionError
-from gradeval.evaluation import outcome
+from gradeval.evaluation.caveats import qrels_notices, qrels_notices_for, unscaled_notices
+from gradeval.evaluation.plan import chosen_queries, counted_queries, with_ids
 from gradeval.evaluation.runs import check_labels, separate_runs
 from gradeval.evaluation.score import Judge, prepared, score, scored
 from gradeval.file_formats import run_names
@@ -386,7 +387,7 @@ def explain(
     chosen = Options(**options)
     _check_options(chosen, queries)
     judged, runs = open_to_explain(qrels, labelled, chosen)
-    chosen = outcome.with_ids(chosen, judged)
+    chosen = with_ids(chosen, judged)
     if len(runs) > len(compared):
         raise OptionError(f"one run is explained at a time, beside one to compare with, not {len(runs)} runs")
     positions = _worst(judged, runs, spec, chosen, worst) if worst else judged.positions(queries)
@@ -459,9 +460,9 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
     """
     if spec.metric.higher_is_better is None:
         raise MetricError(f"{spec}: neither high nor low values are better, so no query is the worst")
-    jobs, chosen = options.jobs or default_jobs(), outcome.chosen_queries(qrels, options)
+    jobs, chosen = options.jobs or default_jobs(), chosen_queries(qrels, options)
     reduced = [run.reduce(qrels, jobs) for run in runs]
-    by_run = [outcome.counted_queries(chosen, of_run.retrieved > 0, options) for of_run in reduced]
+    by_run = [counted_queries(chosen, of_run.retrieved > 0, options) for of_run in reduced]
     counted = np.logical_and.reduce(by_run)
     if not counted.any():
         raise OptionError(f"no query is left to choose from: queries={options.queries}, and no run has them")
@@ -494,10 +495,10 @@ def _of_run(
     columns = run.rows(lambda block: block.of_queries(queries), options.jobs or default_jobs())
     reduced = reduce_columns(columns, qrels, run.ties, run.path, run.collapse)
     columns = run.collapse.columns(columns) if run.collapse else columns
-    about_run = (notice.replace(subject=name) for notice in outcome.qrels_notices(qrels, reduced, options))
+    about_run = (notice.replace(subject=name) for notice in qrels_notices(qrels, reduced, options))
     about_qrels = (
-        *outcome.qrels_notices_for(qrels, specs),
-        *outcome.unscaled_notices(qrels.path, qrels.scale, specs),
+        *qrels_notices_for(qrels, specs),
+        *unscaled_notices(qrels.path, qrels.scale, specs),
     )
     notices = (*about_qrels, *about_run)
     scores = scored(Judge(qrels, reduced, options)(positions), specs)

@@ -21,7 +21,7 @@ import numpy as np
 from gradeval.arrays.strings import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError
-from gradeval.evaluation.outcome import rank_notices
+from gradeval.evaluation.caveats import rank_notices
 from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import Columns, RankCheck
 from gradeval.formats.detect import ROLES, format_of, kind_of, role_of

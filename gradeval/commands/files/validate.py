@@ -17,7 +17,8 @@ from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, InputErrors, OptionError, first_names, named, printable, visible
-from gradeval.evaluation.outcome import FIRST_RANKS, judged_share, no_common_query, qrels_notices
+from gradeval.evaluation.caveats import FIRST_RANKS, judged_share, qrels_notices
+from gradeval.evaluation.outcome import no_common_query
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import format_of, role_of
 from gradeval.formats.diagnostics import LineProblems, Problem, Problems, no_data, shown

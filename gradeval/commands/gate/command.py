@@ -15,7 +15,7 @@ from gradeval.cli.job import Job, command_runner, echo_error, input_files, lines
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError
 from gradeval.file_formats import labelled
-from gradeval.notices import OF_QRELS, lines
+from gradeval.notices import OF_QRELS, Notices, lines
 from gradeval.options import Options
 
 if TYPE_CHECKING:
@@ -273,8 +273,8 @@ def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[s
 
 def _write_baseline(results: Results, file: OutputFile) -> int:
     run = results.runs[0]
-    notices = (notice for notice in results.notices if notice.subject == run.name or notice.kind in OF_QRELS)
-    write(results.replace(runs=(run,), notices=tuple(notices)).render("json", per_query=True), file)
+    notices = Notices((*results.notices.only(*OF_QRELS), *results.notices.about(run.name)))
+    write(results.replace(runs=(run,), given_notices=notices).render("json", per_query=True), file)
     echo_error(f"{file.path}: written from {run.path}")
     return 0
 

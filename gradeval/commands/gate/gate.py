@@ -26,6 +26,7 @@ from gradeval.commands.compare.coverage import (
 )
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
 from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results, Runs, SavedResult
 from gradeval.evaluation.runs import with_saved
 from gradeval.evaluation.saved import check_metrics, common_metrics
@@ -268,20 +269,22 @@ def opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs
     return with_saved(qrels, runs if baseline is None else [*runs, labelled(baseline)])
 
 
-def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: Options, **how: Any) -> Results:
-    """The results of the run, then of the baseline, with all metrics of the checks. how: of evaluate_all."""
+def evaluate_to_gate(
+    qrels: Any, runs: Runs, checks: Sequence[Check], options: Options, *, hashes: bool = False
+) -> Results:
+    """The results of the run, then of the baseline, with all metrics of the checks. hashes: as of Plan."""
     if len(options.features) > 1:
         raise OptionError(f"there are {len(options.features)} features, and a gate judges one run. Choose one")
     specs = [*dict.fromkeys(check.spec for check in checks if check.spec is not None)]
     against = {check.spec for check in checks if check.needs_baseline}
     compared = [spec for spec in specs if spec in against]
-    optional = list(specs or parse("num_q"))
+    extra = list(specs or parse("num_q"))
     if compared and not options.judged_only:  # whether unjudged documents decide checks against a baseline
-        optional.append(comparison.judged_spec(compared, runs))
+        extra.append(comparison.judged_spec(compared, runs))
     if isinstance(run := runs[RUN][1], SavedResult):
         check_metrics(run, specs)
-    optional = list(dict.fromkeys(optional))
-    results = evaluate_all(qrels, runs, compared, options, optional=optional, per_query=True, **how)
+    plan = Plan(compared, options, extra=list(dict.fromkeys(extra)), shows_queries=True, hashes=hashes)
+    results = evaluate_all(plan, qrels, runs)
     if not results.failed and len(results.runs) != len(runs):
         path, count = Counter(result.path for result in results.runs).most_common(1)[0]
         raise InputError(path, f"it has {count} runs, and a gate judges one. Save the results of one run")

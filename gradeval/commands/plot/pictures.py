@@ -26,6 +26,7 @@ from gradeval.commands.study.tables import Row, Study, Table, spaced
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, named, visible
 from gradeval.evaluation.evaluator import complete, evaluate_all
+from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
 from gradeval.notices import Notice, NoticeKind
@@ -219,7 +220,7 @@ def queries(
         panels, numbers = of_pairs(values, pairs)
     else:
         values.run(baseline)  # raises where there is no such run
-        notices, baseline = compare.notices_of(results, values), None
+        notices, baseline = [*compare.notices_of(results, values)], None
         panels, numbers = _of_run(values, of_results.means[0].tolist(), confidence)
     fields = _of_results("queries", results, specs, notices, baseline=baseline, confidence=confidence)
     return doc.warned(Picture(**fields, note=note, panels=tuple(panels), tables=tuple(numbers)))
@@ -301,7 +302,7 @@ def curve(
     if log and "cutoff" not in params:
         raise OptionError("--log is for cutoffs in ranks, which no metric here has")
     specs = [spec for of_metric in curves.values() for spec in of_metric.values()]
-    results = complete(evaluate_all(qrels, separate_runs(runs), specs, Options(**options)))
+    results = complete(evaluate_all(Plan(specs, Options(**options)), qrels, separate_runs(runs)))
     panels, rows = list[Panel](), list[Row]()
     for metric, of_metric in curves.items():
         of_runs = [_means_at(results, r, of_metric, confidence) for r in range(len(results.runs))]

@@ -19,12 +19,14 @@ from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, Agree
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
-from gradeval.evaluation import outcome as evaluated
+from gradeval.evaluation.caveats import caveats, relevance_notices
+from gradeval.evaluation.outcome import Evaluated, ReducedRun, check_common, evaluate, no_common_query
+from gradeval.evaluation.plan import Plan, Setting, chosen_queries, weights_of, with_ids
 from gradeval.evaluation.runs import is_row, separate_runs
-from gradeval.evaluation.score import Judge, summarize
+from gradeval.evaluation.score import summarize
 from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
-from gradeval.notices import MAX_QUERIES, Notice, NoticeKind
+from gradeval.notices import MAX_QUERIES, Notice, NoticeKind, Notices
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
@@ -43,7 +45,7 @@ from gradeval.statistics.tests import paired_differences, paired_tests
 from gradeval.tables.load import check_inputs, open_all, open_qrels
 from gradeval.tables.qrels import Qrels, out_of_range
 from gradeval.tables.ranking import IdenticalIds, Ties
-from gradeval.tables.reduction import Reduced, reduce_columns
+from gradeval.tables.reduction import reduce_columns
 
 if TYPE_CHECKING:
     from gradeval.keywords import Agreement, Unpack
@@ -230,7 +232,7 @@ def _least_agreement(table: Table, source: str) -> str:
 class _Findings(NamedTuple):
     """By one set of judgments."""
 
-    notices: list[Notice]
+    notices: Notices
     orders: list[Ints]  # of the systems, by each metric
     tables: list[Table]
 
@@ -260,42 +262,43 @@ def _tables(
 def _findings(
     collection: JudgedCollection, specs: Sequence[Spec], options: AgreementOptions, sampling: Sampling
 ) -> _Findings:
-    outcomes = collection.outcomes(specs)
-    notices = _evaluation_notices(collection, specs, outcomes)
-    means = _means(specs, outcomes)  # (M, R)
+    runs = collection.evaluated(specs)
+    notices = _evaluation_notices(collection, specs, runs)
+    means = _means(specs, runs)  # (M, R)
     signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
     orders = [levels_of(better) for better in means * signs]
     rescaled = [_rescaled_means(collection, specs, factor) for factor in options.rescale]
-    values = _values_by_id(collection, outcomes)
+    values = _values_by_id(collection, runs)
     names = [*map(str, specs)]
     tables = [
         _correlation_table(names, orders),
         _power_table(names, values, options, sampling),
         _halves_table(names, values, options),
         _rescaled_table(names, means, rescaled, options),
-        _systems_table(names, means, [outcome.result.name for outcome in outcomes]),
+        _systems_table(names, means, [run.result.name for run in runs]),
     ]
     return _Findings(notices, orders, tables)
 
 
 def _evaluation_notices(
-    collection: JudgedCollection, specs: Sequence[Spec], outcomes: Sequence[evaluated.Outcome]
-) -> list[Notice]:
-    of_runs, qrels, chosen = [outcome.noticed() for outcome in outcomes], collection.qrels, collection.chosen
-    share = max(noticed.judged_share for noticed in of_runs)
-    of_qrels = evaluated.relevance_notices(qrels, specs, outcomes[0].empty, chosen, collection.options, share)
-    notices = [*qrels.notices, *of_qrels, *chain.from_iterable(noticed.notices for noticed in of_runs)]
-    # which is a note of evaluations
-    return [notice for notice in notices if notice.kind is not NoticeKind.FEW_DOCUMENTS]
+    collection: JudgedCollection, specs: Sequence[Spec], runs: Sequence[Evaluated]
+) -> Notices:
+    qrels, chosen = collection.qrels, collection.chosen
+    facts = map_all(lambda run, jobs: caveats(run), runs, collection.jobs)
+    share = max(of_run.judged_share for of_run in facts)
+    of_qrels = relevance_notices(qrels, specs, runs[0].empty, chosen, collection.options, share=share)
+    of_runs = chain.from_iterable(of_run.notices for of_run in facts)
+    # FEW_DOCUMENTS is a note of evaluations
+    return Notices((*qrels.notices, *of_qrels, *of_runs)).without(NoticeKind.FEW_DOCUMENTS)
 
 
-def _values_by_id(collection: JudgedCollection, outcomes: Sequence[evaluated.Outcome]) -> Floats:
+def _values_by_id(collection: JudgedCollection, runs: Sequence[Evaluated]) -> Floats:
     """The values, (M, Q, R), NaN where they do not count. The queries are in the order of their ids: what is
     random depends on these, not on the file.
     """
     ids = collection.qrels.queries.tolist()
     by_id = sorted(np.flatnonzero(collection.chosen).tolist(), key=ids.__getitem__)
-    results = [outcome.result for outcome in outcomes]
+    results = [run.result for run in runs]
     return np.stack([np.where(run.counted, run.values, np.nan) for run in results], axis=-1)[:, by_id]
 
 
@@ -358,14 +361,14 @@ def _rescaled_means(collection: JudgedCollection, specs: Sequence[Spec], factor:
         raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
     of_factor = replace(collection, qrels=collection.qrels.replace(grade=grade))
     try:
-        return _means(specs, of_factor.outcomes(specs))
+        return _means(specs, of_factor.evaluated(specs))
     except MetricError as error:
         raise MetricError(f"{error} (grades multiplied by {factor:g})") from None
 
 
-def _means(specs: Sequence[Spec], outcomes: Sequence[evaluated.Outcome]) -> Floats:
-    runs = (summarize(specs, outcome.result.values, outcome.result.counted) for outcome in outcomes)
-    return np.stack(list(runs), axis=1)
+def _means(specs: Sequence[Spec], runs: Sequence[Evaluated]) -> Floats:
+    means = [summarize(specs, run.result.values, run.result.counted) for run in runs]
+    return np.stack(means, axis=1)
 
 
 def separated_pairs(values: Floats, options: AgreementOptions, sampling: Sampling) -> int:
@@ -419,7 +422,7 @@ def _by_each(sets: _JudgmentSets, is_of_runs: bool) -> tuple[list[JudgedCollecti
     if not len(common):
         others_named = "the other judgments" if len(judged) > 2 else judged[0].path
         missing, listed = Texts(judged[1].queries), Texts(judged[0].queries)
-        raise evaluated.no_common_query(judged[1].path, others_named, missing, listed)
+        raise no_common_query(judged[1].path, others_named, missing, listed)
     collections = [
         union.judged_by(qrels, grade, common) for qrels, grade in zip(judged, sets.grades, strict=True)
     ]
@@ -532,19 +535,19 @@ class JudgedCollection:
     """Judgments, and where runs put the judged documents."""
 
     qrels: Qrels
-    runs: tuple[tuple[str, str, Reduced], ...]  # the name of each, the order of its tied scores, its reduction
+    runs: tuple[ReducedRun, ...]
     options: Options
     chosen: Bools  # which queries are evaluated, (Q,)
 
-    def outcomes(self, specs: Sequence[Spec]) -> list[evaluated.Outcome]:
-        """The values of each run, in order, by each metric."""
+    def evaluated(self, specs: Sequence[Spec]) -> list[Evaluated]:
+        """Each run, in order, by each metric."""
+        weights = weights_of(Texts(self.qrels.queries), self.chosen, self.options)
+        setting = Setting(Plan(specs, self.options), self.qrels, self.chosen, weights)
+        return map_all(lambda run, jobs: evaluate(setting, run, jobs), self.runs, self.jobs)
 
-        def outcome(run: tuple[str, str, Reduced], jobs: int) -> evaluated.Outcome:
-            name, rule, reduced = run
-            judge = Judge(self.qrels, reduced, self.options, reduced.tag)
-            return evaluated.outcome_of(judge, name, name, rule, specs, jobs, self.chosen)
-
-        return map_all(outcome, self.runs, self.options.jobs or default_jobs())
+    @property
+    def jobs(self) -> int:
+        return self.options.jobs or default_jobs()
 
     def grades_of(self, qrels: Qrels) -> Floats:
         """The grade that the judgments give each row, (N,), NaN where they give none or it is not evaluated."""
@@ -562,14 +565,15 @@ class JudgedCollection:
         position = np.full(len(query), -1)
         position[rows] = np.arange(len(rows))
         runs = []
-        for name, rule, run in self.runs:
+        for reduced_run in self.runs:
+            run = reduced_run.reduced
             is_judged = position[run.ties.row] >= 0
             ties = Ties(position[run.ties.row[is_judged]], run.ties.first[is_judged], run.ties.last[is_judged])
             is_kept = np.isin(run.identical.query, queries)
             query_of = np.searchsorted(queries, run.identical.query[is_kept])
             identical = IdenticalIds(query_of, run.identical.rank[is_kept])
             of_rows = run.replace(rank=run.rank[rows], score=run.score[rows], retrieved=run.retrieved[queries])
-            runs.append((name, rule, of_rows.replace(ties=ties, identical=identical)))
+            runs.append(reduced_run.replace(reduced=of_rows.replace(ties=ties, identical=identical)))
         return replace(self, qrels=table, runs=tuple(runs), chosen=np.ones(len(queries), np.bool_))
 
 
@@ -586,15 +590,18 @@ def collect(
     if other_qrels:  # what any of them judges, in order of first appearance, with grades of 0
         columns = (_columns(table, np.zeros(len(table.grade))) for table in judged)
         table = Qrels.of(judged[0].path, columns).replace(notices=())
-    options = evaluated.with_ids(options, table)
-    chosen = evaluated.chosen_queries(table, options)
+    options = with_ids(options, table)
+    chosen = chosen_queries(table, options)
     opened = open_all(runs, source, options)
     reductions = map_all(lambda run, jobs: run.reduce(table, jobs), opened, options.jobs or default_jobs())
     for run, reduction in zip(opened, reductions, strict=True):
-        evaluated.check_common(run, reduction, table, chosen)
+        check_common(run, reduction, table, chosen)
     names = run_names((run.name, run.path, run.short_name) for run in opened)
-    named = zip(names, (run.ties for run in opened), reductions, strict=True)
-    return JudgedCollection(table, tuple(named), options, chosen), judged
+    reduced = tuple(
+        ReducedRun(name, name, run.ties, reduction, reduction.tag)
+        for name, run, reduction in zip(names, opened, reductions, strict=True)
+    )
+    return JudgedCollection(table, reduced, options, chosen), judged
 
 
 def _columns(qrels: Qrels, number: Floats) -> Columns:

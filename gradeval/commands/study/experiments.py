@@ -18,6 +18,7 @@ from gradeval.commands.study.options import LEVELS_METRICS, DivergenceOptions, S
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, full_rankings, shares, spaced
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation.evaluator import complete, evaluate_all
+from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
 from gradeval.evaluation.score import score
@@ -259,7 +260,7 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
     """
     specs = averaged_metrics(metrics, orders_systems=True)
     chosen = Options(**{**options, "by_level": True})
-    results = complete(evaluate_all(qrels, separate_runs(qrels if runs is None else runs), specs, chosen))
+    results = complete(evaluate_all(Plan(specs, chosen), qrels, separate_runs(qrels if runs is None else runs)))
     names = [run.name for run in results.runs]
     feature = f"feature{chosen.qrels_feature}"
     reference = {"reference": feature} if feature in names else {}
@@ -375,7 +376,7 @@ def divergence(
         refuse(
             study_options, ("cutoff",), "is that of the default metrics, and metrics have theirs, as in nDCG@5"
         )
-    results = complete(evaluate_all(qrels, separate_runs(qrels if runs is None else runs), specs, chosen))
+    results = complete(evaluate_all(Plan(specs, chosen), qrels, separate_runs(qrels if runs is None else runs)))
     finding, tables = _differences(specs, results)
     study = Study(
         name="divergence",

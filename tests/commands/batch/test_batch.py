@@ -16,6 +16,7 @@ from gradeval.commands.batch import batch as module
 from gradeval.commands.batch.batch import read_earlier
 from gradeval.commands.batch.manifest import read_manifest
 from gradeval.errors import GradevalError, InputError
+from gradeval.evaluation.plan import Plan
 from gradeval.formats.sources import Source
 
 SYSTEMS = ("one", "two", "three")
@@ -139,9 +140,9 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     seen: list[tuple[str, str]] = []
     evaluate = module.evaluate_all
 
-    def watched(qrels: str, runs: list[tuple[str, str]], *args: Any, **more: Any) -> Any:
+    def watched(plan: Plan, qrels: str, runs: list[tuple[str, str]], *args: Any) -> Any:
         seen.extend((os.path.dirname(qrels), name) for name, _ in runs)
-        return evaluate(qrels, runs, *args, **more)
+        return evaluate(plan, qrels, runs, *args)
 
     monkeypatch.setattr(module, "evaluate_all", watched)
     return seen

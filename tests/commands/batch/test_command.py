@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.command import Done, fails, gradeval
@@ -13,6 +14,7 @@ from helpers import each
 
 from gradeval.commands.batch import batch as batch_module
 from gradeval.commands.batch.command import FORMATS
+from gradeval.evaluation.plan import Plan
 
 MANIFEST = """\
 metrics = "AP P@2"
@@ -220,11 +222,11 @@ def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> Non
     """The file of -o has the collections that were there, and loses nothing that it had."""
     evaluate, seen = batch_module.evaluate_all, []
 
-    def watched(qrels: str, *args: object, **more: object) -> object:
+    def watched(plan: Plan, qrels: str, *args: Any) -> object:
         seen.append(qrels)
         if qrels == stop:
             raise KeyboardInterrupt
-        return evaluate(qrels, *args, **more)  # type: ignore[arg-type]
+        return evaluate(plan, qrels, *args)
 
     monkeypatch.setattr(batch_module, "evaluate_all", watched)
     call, stop = ("m.toml", "-o", "out.json", "--resume", "--quiet"), "south/qrels"

@@ -21,6 +21,7 @@ from gradeval.commands.compare.layout import interval, letters
 from gradeval.compare_options import CORRECTIONS, TESTS, CompareOptions, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError
 from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.plan import Plan
 from gradeval.notices import Notice, NoticeKind
 from gradeval.options import Options
 from gradeval.registry.spec import parse
@@ -410,7 +411,7 @@ def judged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def save_judged(name: str, metrics: str) -> None:
-    results = evaluate_all("q", [(None, f"{name}.run")], parse(metrics), Options(), hashes=True)
+    results = evaluate_all(Plan(parse(metrics), Options(), hashes=True), "q", [(None, f"{name}.run")])
     Path(f"{name}.json").write_text(results.render("json", per_query=True))
 
 

@@ -20,7 +20,7 @@ from gradeval.commands.gate.gate import CheckOutcome, Coverage, GateReport, Wors
 from gradeval.commands.gate.layout import texts, verdict_line
 from gradeval.errors import GradevalError, printable
 from gradeval.evaluation.results import Results, RunResult
-from gradeval.notices import Notice, NoticeKind
+from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
 
@@ -45,7 +45,7 @@ def results(*runs: Sequence[float], spec: Spec = AP, missing: int = 0, **options
             for name, of in zip(names, values, strict=True)
         ),
         {**Options().to_dict(), **options},
-        tuple(notices),
+        Notices(notices),
         chosen=len(runs[0]),
     )
 
@@ -208,7 +208,9 @@ def test_a_mean_of_few_queries_is_not_judged(kind: str, text: str) -> None:
     for bound, code in (("75%", 0), ("76%", 2)):
         assert judge(some, [*checks, *parse_checks("require", f"coverage >= {bound}")]).exit_code == code
     # --no-relevant skip has excluded it
-    skipped = some.replace(notices=(Notice(NoticeKind.NO_RELEVANT, "qrels", 1, "AP", rule="skip"),))
+    skipped = some.replace(
+        given_notices=Notices([Notice(NoticeKind.NO_RELEVANT, "qrels", 1, "AP", rule="skip")])
+    )
     assert judge(skipped, checks).exit_code == 0
 
 
@@ -244,7 +246,7 @@ def test_what_counts_as_a_value() -> None:
         Notice(NoticeKind.NO_RELEVANT, "qrels", 1, "RR", rule="0"),
         Notice(NoticeKind.NO_RELEVANT, "qrels", 1, "AP", rule="0"),
     )
-    some = results([0.5] * 50).replace(notices=notices)
+    some = results([0.5] * 50).replace(given_notices=Notices(notices))
     assert judge(some, parse_checks("require", "AP > 0")).notices == (notices[0], notices[2])
 
 
@@ -270,20 +272,22 @@ def test_checks_of_coverage() -> None:
         report = judge(some, checks)
         assert (report.exit_code, report.outcomes[0].verdict) == (code, "held")
         assert judge(some, checks, min_coverage=76).exit_code == 2
-    lacking = some.replace(notices=(Notice(NoticeKind.MISSING, "baseline", 1, rule="judged"),))
+    lacking = some.replace(given_notices=Notices([Notice(NoticeKind.MISSING, "baseline", 1, rule="judged")]))
     assert judge(lacking, checks).exit_code == 2
     assert judge(some, parse_checks("require", "coverage <= 1")).exit_code == 2
     # coverage of both runs
     both = results([0.5, NAN], queries="both")
     run = both.runs[0].replace(counted=np.array([True, False]))
     notice = Notice(NoticeKind.MISSING, "run", 1, rule="both")
-    report = judge(both.replace(runs=(run,), notices=(notice,)), parse_checks("require", "AP > 0"))
+    report = judge(
+        both.replace(runs=(run,), given_notices=Notices([notice])), parse_checks("require", "AP > 0")
+    )
     assert (report.coverage[0].queries, report.coverage[0].judged_queries, report.exit_code) == (1, 2, 2)
     chosen = results([0.5, NAN], query_ids=["q0"]).replace(runs=(run,), chosen=1)
     assert judge(chosen, parse_checks("require", "AP > 0")).exit_code == 0
     # Queries that it lacks would count as 0, and hide a loss.
     both = results([0.5, 0.5], [0.5, 0])
-    lacking = both.replace(notices=(Notice(NoticeKind.MISSING, "baseline", 1, rule="judged"),))
+    lacking = both.replace(given_notices=Notices([Notice(NoticeKind.MISSING, "baseline", 1, rule="judged")]))
     report = judge(lacking, parse_checks("max-drop", "AP 0.1"))
     assert (report.exit_code, report.outcomes[0].verdict) == (2, "error")
     assert report.outcomes[0].reason.startswith("the baseline baseline.txt has 1 of 2 judged queries")
