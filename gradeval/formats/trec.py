@@ -16,7 +16,20 @@ from gradeval.arrays import Bytes, Floats, Ints, Words
 from gradeval.arrays.strings import Ids, mix, words
 from gradeval.formats.columns import RANKS_CHECKED, Columns, ExtraFields, Table, columns_of, odd_lines
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
-from gradeval.formats.scan import DOT, HASH, LF, SPACE, TAB, DataLines, eight_digits, floats, split, unreadable
+from gradeval.formats.scan import (
+    DOT,
+    HASH,
+    LF,
+    MINUS,
+    SPACE,
+    TAB,
+    DataLines,
+    eight_digits,
+    floats,
+    split,
+    unreadable,
+    up_to,
+)
 from gradeval.formats.sources import UTF8_MARK, Block, Source
 from gradeval.options import Options
 
@@ -34,7 +47,7 @@ _U = np.uint64
 _ONES, _ALL = _U(0x0101010101010101), _U(0xFFFFFFFFFFFFFFFF)
 _HIGH_BITS = _U(0x80) * _ONES
 _ZEROS, _TO_HIGH = _U(ord("0")) * _ONES, _U(0x80 - 10) * _ONES  # what makes a byte above 9 have its high bit
-_1, _7, _8, _BYTE = map(_U, (1, 7, 8, 255))
+_1, _8, _BYTE = map(_U, (1, 8, 255))
 _THREE_BYTES, _MARK = _U(2**24 - 1), _U(int.from_bytes(UTF8_MARK, "little"))
 _LAST: Words = ~np.array([(1 << 8 * (8 - n)) - 1 for n in range(9)], _U)  # masks of the last n bytes of a word
 _LONGEST = 31  # words of an id; their bytes still fit in 8 bits
@@ -246,22 +259,24 @@ def _field(view: Words, start: Ints, gap: np.uint64) -> tuple[list[Words], Ints]
 
 def _up_to(gap: np.uint64, word: Words) -> tuple[Words, Bytes]:
     """The bytes of each word before the first `gap`, and how many bits they have."""
-    other = word ^ (gap * _ONES)  # 0 where the gap is
-    stop = other - _ONES  # the lowest high bit marks that byte
-    np.invert(other, out=other)
-    stop &= other
-    stop &= _HIGH_BITS
-    stop >>= _7
-    np.subtract(stop, _1, out=other)
-    np.invert(stop, out=stop)
-    other &= stop
-    word &= other
-    return word, np.bitwise_count(other)
+    before = up_to(gap, word)
+    word &= before
+    return word, np.bitwise_count(before)
 
 
 def _decimal_numbers(text: Bytes, end: Ints, length: Ints, decimals: int) -> Floats | None:
-    """floats() of numbers of up to eight digits, so many of them decimals; None for others."""
-    digits = length - 1  # of each
+    """floats() of numbers of up to eight digits, so many of them decimals; None for others. Minus signs are
+    looked for only where the first or the last number has one: other runs do not pay for it.
+    """
+    if MINUS not in text[end[[0, -1]] - length[[0, -1]]]:
+        return _unsigned_numbers(text, end, length - 1, decimals)
+    negative = text[end - length] == MINUS
+    value = _unsigned_numbers(text, end, length - 1 - negative, decimals)
+    return value if value is None else np.negative(value, out=value, where=negative)
+
+
+def _unsigned_numbers(text: Bytes, end: Ints, digits: Ints, decimals: int) -> Floats | None:
+    """The numbers of so many digits and decimals before each end; None for more digits or other characters."""
     if not decimals or digits.min() <= decimals or digits.max() > 8:
         return None
     word = words(text)[end - 8]

@@ -137,6 +137,10 @@ def wall(tool: str, peer: str) -> Callable[[Results], float]:
     return lambda results: results[tool].median("wall") / results[peer].median("wall")
 
 
+def cpu(tool: str, peer: str) -> Callable[[Results], float]:
+    return lambda results: results[tool].median("cpu") / results[peer].median("cpu")
+
+
 def peak(tool: str) -> Callable[[Results], float]:
     return lambda results: results[tool].median("peak") / MIB
 
@@ -275,7 +279,25 @@ def on_spark(folder: Path) -> Benchmark:
     )
 
 
+def scores(folder: Path) -> Benchmark:
+    """The same run with its scores written in other ways, which change no digit of the result."""
+
+    def as_bm25(text: str) -> Values:
+        return {("bm25", metric): value for (_, metric), value in gradeval_values(text).items()}
+
+    def read(name: str, run: str) -> Tool:
+        tool = gradeval(name, folder / "qrels.txt", folder / f"{run}.txt", *METRICS, "-j", "1")
+        return replace(tool, values=as_bm25)
+
+    others = [read(f"{run} scores", run) for run in ("negative", "long", "mixed")]
+    return Benchmark(
+        "1,000 queries × 1,000 documents, one thread: short positive scores; negative, long, and both mixed",
+        [read(OURS, "bm25"), *others],
+        [Target(f"CPU time of {tool.name}, of short ones", 1.15, cpu(tool.name, OURS)) for tool in others],
+    )
+
+
 SUITE: dict[str, Callable[[Path], Benchmark]] = {
     "a": msmarco, "b": many_queries, "c": small, "d": deep, "e": letor, "f": twenty_runs, "g": shuffled,
-    "h": in_memory, "i": on_spark,
+    "h": in_memory, "i": on_spark, "j": scores,
 }  # fmt: skip

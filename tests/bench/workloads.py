@@ -5,7 +5,7 @@ that its memory does not show in what is measured afterwards (see measure.py).
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -117,6 +117,7 @@ COLLECTIONS: dict[str, tuple[int, int, int, dict[str, int]]] = {
     "g": (6980, 1000, 75, {"bm25": 1000}),
     "h": (1000, 1000, 50, {"bm25": 1000}),
     "i": (1000, 100, 10, {"bm25": 100}),
+    "j": (1000, 1000, 75, {"bm25": 1000}),
 }
 
 
@@ -171,6 +172,23 @@ def shuffled(folder: Path, scale: float) -> None:
     run.write_bytes(b"".join(map(text.__getitem__, order)))
 
 
+SCORES: dict[str, Callable[[float], str]] = {
+    "negative": lambda score: f"{score - 64:.6f}",
+    "long": lambda score: f"{score / 64:.12f}",
+    "mixed": lambda score: f"{score / 64 - 0.375:.12f}".rstrip("0"),
+}
+
+
+def scores(folder: Path, scale: float) -> None:
+    """(j) The run with its scores written in other ways; their order and ties are the same."""
+    rows = [line.rsplit(b" ", 2) for line in (folder / "bm25.txt").read_bytes().splitlines()]
+    for name, written in SCORES.items():
+        with (folder / f"{name}.txt").open("wb") as file:
+            file.writelines(
+                b"%s %s %s\n" % (row, written(float(score)).encode(), tag) for row, score, tag in rows
+            )
+
+
 def on_spark(folder: Path, scale: float) -> None:
     """(i) A small collection, and how many rows on_spark.py makes for itself."""
     (folder / "rows").write_text(str(scaled(5_000_000, scale)))
@@ -182,7 +200,7 @@ def main(path: str, name: str, scale: str = "1") -> None:
     if name in COLLECTIONS:
         queries, *sizes = COLLECTIONS[name]
         write_collection(folder, scaled(queries, float(scale)), *sizes)  # type: ignore[arg-type]
-    if more := {"e": letor, "f": twenty_runs, "g": shuffled, "i": on_spark}.get(name):
+    if more := {"e": letor, "f": twenty_runs, "g": shuffled, "i": on_spark, "j": scores}.get(name):
         more(folder, float(scale))
 
 

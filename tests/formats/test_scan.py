@@ -1,6 +1,7 @@
 """The scanners against plain Python and each other: the same fields and numbers, on any bytes."""
 
 import random
+from unittest import mock
 
 import numpy as np
 from fuzz import numbers
@@ -11,7 +12,9 @@ from plain import data_of, fields_of, number_of
 
 from formats.scanners import BEHIND, columns_of, quick_and_general
 from gradeval.arrays.strings import Ids
+from gradeval.formats import scan, trec
 from gradeval.formats.scan import floats, leading_integers, split, tokenize
+from gradeval.formats.sources import Block
 
 
 def block_of(text):
@@ -106,6 +109,9 @@ def column(texts, gap=b" "):
     return Ids(block_of(text), np.cumsum(length + 1) - length - 1, length)
 
 
+SEEDS = st.integers(0, 2**32)
+
+
 def check_floats(texts, gap=b" "):
     values, bad = floats(column(texts, gap))
     expected = [number_of(text) for text in texts]
@@ -132,11 +138,59 @@ def test_floats(gap):
     0.0000000000000000000001 0.00000000000000000000001 1.0000000000000000000000 12345678 123456789 1234567.8
     12345678.9 1234567890.123456 99999999.99999999 0.12345678 0.1234567890123456 0.12345678901234567
     0.123456789012345678 0.1234567890123456789 0.12345678901234567890
+    -11.0625 0.9990234375 1732398123.25 12345678.9012345 1234567.89012345 .123456789012345 123456789012345.
+    123456789012345 000000000000001 .000000000000001 999999999999999 9999999999999999 .9999999999999999
+    1-2 --1 -.
 """.split(), "1" * 10**6, "0." + "3" * 10**6])  # fmt: skip
 def test_floats_one_by_one(text):
     check_floats([text.encode()])
     check_floats([b"-" + text.encode().lstrip(b"+-")] * 2 + [b"7.25"])
     check_floats([])
+
+
+@given(SEEDS, st.integers(1, 200), st.sampled_from([b" ", b",", b":", b"\n"]))
+def test_floats_like_scores(seed, count, gap):
+    """Minus signs and 1 to 20 digits, in mixed lengths; and other fields among them."""
+    rng = random.Random(seed)
+    texts = [numbers.score(rng).encode() for _ in range(count)]
+    check_floats(texts, gap)
+    odd = b"1-2 --1 - . -. +1.5 1..2 -0 -0.0 1234567890123456. 1e-05 12345678.-9 1.5.25 12/4".split()
+    check_floats([rng.choice([text, text, *odd]) if rng.random() < 0.2 else text for text in texts], gap)
+
+
+def run_of(scores):
+    return b"".join(b"q1 Q0 d%d 1 %s t\n" % line for line in enumerate(scores))
+
+
+@given(SEEDS, st.integers(1, 9), st.integers(1, 6), st.integers(1, 60))
+def test_scores_with_as_many_decimals(seed, decimals, most, count):
+    """Of one sign or of both, which the first and the last line may have or not; then one misplaced."""
+    rng = random.Random(seed)
+    draw = numbers.scores_with(decimals, most)
+    both = [draw(rng).encode() for _ in range(count)]
+    positive = [score.lstrip(b"-") for score in both]
+    for scores in both, positive, [b"-" + score for score in positive]:
+        quick, _ = quick_and_general(run_of(scores))
+        assert [value.hex() for value in quick.value.tolist()] == [float(score).hex() for score in scores]
+    at = rng.randrange(count)
+    for wrong in (b"-" + positive[at].replace(b".", b"-."), b"--" + positive[at], positive[at] + b"-"):
+        quick, general = quick_and_general(run_of([*both[:at], wrong, *both[at + 1 :]]))
+        assert quick is None
+        assert general.problems.total == 1
+
+
+@each("scores", [[b"-12.345678", b"-1.500000"], [b"1.500000", b"12.345678", b"-0.250000"], [b"-1.5", b"2.5"]])
+def test_minus_signs_stay_in_the_quickest_reader(scores):
+    with mock.patch.object(trec, "floats", side_effect=AssertionError):
+        quick, _ = trec.usual_run_columns(Block(block_of(run_of(scores)), len(run_of(scores)), False, False))
+    assert quick.value.tolist() == [*map(float, scores)]
+
+
+@each("gap", [b" ", b","])
+def test_fifteen_digits_are_one_division(gap):
+    texts = b"-11.0625 0.9990234375 -12345678.9012345 .123456789012345 123456789012345. 999999999999999".split()
+    with mock.patch.object(scan, "_any_floats", side_effect=AssertionError):
+        check_floats(texts, gap)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**8 - 1), st.sampled_from([b":", b" ", b".", b"x", b"\xff", b"/"]))))

@@ -54,6 +54,23 @@ def _pointed(rng: random.Random) -> str:
     return f"{_sign(rng)}{digits[:at]}.{digits[at:]}"
 
 
+def score(rng: random.Random) -> str:
+    """As most scores are: 1 to 20 digits, perhaps with a point and a minus sign, in all lengths."""
+    digits = str(rng.randrange(10**20)).zfill(20)[: rng.randint(1, 20)]
+    at = rng.randint(0, len(digits))
+    return rng.choice(["", "-"]) + digits[:at] + rng.choice([".", ".", ""]) + digits[at:]
+
+
+def scores_with(decimals: int, most: int) -> Draw:
+    """As most runs have them: all with so many digits behind the point, and at most so many before it."""
+
+    def draw(rng: random.Random) -> str:
+        whole = f"{rng.randrange(10 ** rng.randint(1, most)):0{rng.randint(1, most)}}"
+        return f"{rng.choice(['', '-'])}{whole}.{rng.randrange(10**decimals):0{decimals}}"
+
+    return draw
+
+
 def _exponent(rng: random.Random) -> str:
     size = rng.choice([5, 25, 330, 400])
     return f"{rng.choice(['e', 'E'])}{_sign(rng)}{'0' * rng.choice([0, 0, 0, 3])}{rng.randrange(size)}"
@@ -106,6 +123,8 @@ def _denormal(rng: random.Random) -> str:
 SOUND: tuple[Draw, ...] = (
     lambda rng: _sign(rng) + _digits(rng),
     lambda rng: _sign(rng) + _digits(rng, 9),
+    score,
+    score,
     _pointed,
     _pointed,
     _pointed,
@@ -206,7 +225,10 @@ CALLS: dict[str, Callable[[str], list[str]]] = {  # one number each
 
 def make(rng: random.Random) -> tuple[Case]:
     role = "scanner" if rng.random() < 0.6 else rng.choice([*ROLES, *ROLES, *CALLS])
-    kinds = rng.sample(SOUND, rng.randint(1, 6))
+    alike = rng.random()
+    kinds: Sequence[Draw] = rng.sample(SOUND, rng.randint(1, 6))
+    if alike < 0.3:
+        kinds = [score] if alike < 0.15 else [scores_with(rng.randint(1, 9), rng.randint(1, 6))]
     count = AT_ONCE if role == "scanner" else 40 if role in CALLS else AT_ONCE // 4
     texts = [rng.choice(kinds)(rng).encode() for _ in range(count)]
     if role == "group size":
@@ -214,8 +236,9 @@ def make(rng: random.Random) -> tuple[Case]:
     chances = {"scanner": 0.15, **dict.fromkeys(CALLS, 0.5)}
     chance = chances.get(role) or rng.choice([0.0, 2 / len(texts), 8 / len(texts)])
     texts = [_wrong(rng) if rng.random() < chance else text for text in texts]
-    # no comments, and nothing before the first that could be a byte order mark
-    texts = [b"0", *(text.replace(b"#", b"!") for text in texts)]
+    # no comments, and nothing before the first that could be a byte order mark; of a run, a query is before it
+    first = kinds[0](rng).encode() if role == "score" else b"0"
+    texts = [first, *(text.replace(b"#", b"!") for text in texts)]
     gaps = [rng.choice([b" ", b"\t", b"x" * rng.randrange(12) + b" ", b"\n"]) for _ in texts]
     block = rng.choice([None, rng.randrange(1, 3000)])
     return (Case(role, texts, gaps, bytes(rng.choices(TAILS, k=PAD)), block, rng.choice([1, 1, 2])),)
