@@ -151,36 +151,29 @@ def report(
     qrels, runs = with_saved(qrels, separate_runs(runs))
     more = parse(COVERAGE if evaluation.judged_only else f"{COVERAGE} {JUDGED}")
     results, specs = compare.evaluate_to_compare(qrels, runs, metrics, evaluation, more=more, hashes=True)
-    errors = [error for failed in results.failed for error in getattr(failed.error, "errors", [failed.error])]
-    if len(results.failed) > 1 and all(isinstance(error, InputError) for error in errors):
-        raise InputErrors(errors, sum(getattr(failed.error, "total", 1) for failed in results.failed))
+    _check_failed(results)
     complete(results)
     if compared_as.all_pairs and len(results.runs) == 1:
         raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
     counted = np.logical_or.reduce([run.counted for run in results.runs])
     values = compare.QueryValues.of(results, specs).select(counted).weighing()
     comparison = compare.compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
-    # all queries, or those where the runs differ most by the first metric, or, of one run, the worst
-    first = values.values[:, 0]
-    spread = np.fmin.reduce(first) - np.fmax.reduce(first)
-    worth = spread if len(first) > 1 else values.metrics[0].sign * first[0]
-    chosen = np.sort(np.argsort(worth, kind="stable")[:explain]).tolist()
+    queries = _queries_to_explain(values, explain)
     explained: dict[str, ExplainedQuery] = {}
-    queries = [values.queries[q] for q in chosen]
     for query, of_query in _explained_queries(qrels, runs, queries, specs, evaluation):
         if progress is not None:
-            progress(len(explained), len(chosen))
+            progress(len(explained), len(queries))
         explained[query] = of_query
     documents = {name for of_query in explained.values() for name, _ in of_query.documents}
     return doc.warned(
         Report(
-            results,
-            values,
-            comparison,
-            compared_as,
-            explained,
-            titles_of(text, documents),
-            title,
+            results=results,
+            values=values,
+            comparison=comparison,
+            options=compared_as,
+            explained=explained,
+            titles=titles_of(text, documents),
+            title=title,
             notices=tuple(compare.notices_of(results, values)) if comparison is None else comparison.notices,
             saved=all(isinstance(run, SavedResult) for _, run in runs),
             query_texts=titles_of(queries_text, set(explained)),
@@ -188,6 +181,22 @@ def report(
             specs=tuple(specs),
         )
     )
+
+
+def _check_failed(results: Results) -> None:
+    """Raise InputErrors where several runs could not be read."""
+    errors = [error for failed in results.failed for error in getattr(failed.error, "errors", [failed.error])]
+    if len(results.failed) > 1 and all(isinstance(error, InputError) for error in errors):
+        raise InputErrors(errors, sum(getattr(failed.error, "total", 1) for failed in results.failed))
+
+
+def _queries_to_explain(values: compare.QueryValues, count: int) -> list[str]:
+    """Those on which the runs differ most by the first metric, or, of one run, the worst; in their order."""
+    first = values.values[:, 0]
+    spread = np.fmin.reduce(first) - np.fmax.reduce(first)
+    worth = spread if len(first) > 1 else values.metrics[0].sign * first[0]
+    chosen = np.sort(np.argsort(worth, kind="stable")[:count])
+    return [values.queries[q] for q in chosen.tolist()]
 
 
 def _explained_queries(
@@ -217,22 +226,25 @@ def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     documents = [of_run[0].documents if of_run else () for of_run in of_runs]
     grades = {document.id: document.grade for document in chain(*documents)}
     for of_metric in zip(*filter(None, of_runs), strict=True):
-        # the documents whose contributions differ most between runs; of two, those that make the difference
-        added = [
-            {document.id: adds for document, adds in explanation.contributions.items() if not math.isnan(adds)}
-            for explanation in of_metric
-        ]
-        spread = {}
-        for name in dict.fromkeys(chain(*added)):
-            adds = [of_run.get(name, 0.0) for of_run in added]
-            spread[name] = max(adds) - min(adds)
-        largest = sorted(filter(spread.get, spread), key=lambda name: -spread[name])
-        shown |= {name: grades[name] for name in largest[:DIFFERING]}
+        shown |= {name: grades[name] for name in _most_different(of_metric)}
     explained = []
     for of_run, of_documents in zip(values, documents, strict=True):
         stay = tuple(document for document in of_documents if document.id in shown)
         explained.append(tuple(_shortened(value, stay) for value in of_run))
     return ExplainedQuery(tuple(shown.items()), tuple(explained))
+
+
+def _most_different(explanations: Sequence[Explanation]) -> list[str]:
+    """The documents whose contributions differ most between runs; of two, those that make the difference."""
+    added = [
+        {document.id: adds for document, adds in explanation.contributions.items() if not math.isnan(adds)}
+        for explanation in explanations
+    ]
+    spread = {}
+    for name in dict.fromkeys(chain(*added)):
+        adds = [of_run.get(name, 0.0) for of_run in added]
+        spread[name] = max(adds) - min(adds)
+    return sorted(filter(spread.get, spread), key=lambda name: -spread[name])[:DIFFERING]
 
 
 def _explained_value(explanation: Explanation) -> ExplainedValue:
@@ -508,41 +520,65 @@ def _explanations(report: Report, digits: Digits) -> str:
     varying fastest; texts of a kind compress well.
     """
     queries = report.explained.values()
-    ranks, scores, tables = list[str](), list[str](), list[dict[str, Any]]()
-    # the tables below explanations, and sentences among them, each once, since explanations share many
-    blocks: dict[str, int] = {}
-    for query in queries:
-        for values in query.values:
-            documents = values[0].explanation.documents if values else ()
-            rank_of = {document.id: document.rank for document in documents}
-            shown = chain(*(value.selection.documents for value in values))
-            score_of = {
-                document.id: "" if document.score is None else number(document.score, digits)
-                for document in shown
-            }
-            ranks.append(_texts(str(rank_of.get(name) or ABSENT) for name, _ in query.documents))
-            scores.append(_texts(score_of.get(name, "") for name, _ in query.documents))
-            tables += [_table(value, query, digits, blocks) for value in values]
-            tables += [] if values else [{} for _ in report.values.metrics]
+    runs = [(query, values) for query in queries for values in query.values]
+    tables, blocks = _tables(report, digits)
     content = {
         "queries": [q for q, query in enumerate(report.values.queries) if query in report.explained],
         "documents": [_texts(name for name, _ in query.documents) for query in queries],
         "grades": [_texts(grade_of(grade) for _, grade in query.documents) for query in queries],
-        "ranks": ranks,
-        "scores": scores,
-        "tables": {name: [table.get(name) for table in tables] for name in dict.fromkeys(chain(*tables))},
+        "ranks": [_ranks(query, values) for query, values in runs],
+        "scores": [_scores(query, values, digits) for query, values in runs],
+        "tables": tables,
     }
     if report.titles:
-        titles = {name: visible(title) for name, title in report.titles.items()}
-        for name, title in titles.items():
-            titles[name] = title if len(title) <= _TITLE_WIDTH else f"{title[: _TITLE_WIDTH - 1]}…"
-        content["titles"] = [_texts(titles.get(name, "") for name, _ in query.documents) for query in queries]
+        content["titles"] = _titles(report)
     if report.query_texts:
         content["texts"] = _texts(report.query_texts.get(query, "") for query in report.explained)
-    text = _json({"explained": content, "blocks": [json.loads(block) for block in blocks]})
+    return _compressed(_json({"explained": content, "blocks": blocks}))
+
+
+def _tables(report: Report, digits: Digits) -> tuple[dict[str, list[Any]], list[Any]]:
+    """The columns of the explanations, and what is below them: tables, and sentences among them, each once,
+    since explanations share many.
+    """
+    blocks: dict[str, int] = {}
+    tables = list[dict[str, Any]]()
+    for query in report.explained.values():
+        for values in query.values:
+            tables += [_table(value, query, digits, blocks) for value in values]
+            tables += [] if values else [{} for _ in report.values.metrics]
+    columns = {name: [table.get(name) for table in tables] for name in dict.fromkeys(chain(*tables))}
+    return columns, [json.loads(block) for block in blocks]
+
+
+def _titles(report: Report) -> list[str]:
+    """The titles of the documents of each query, shortened."""
+    titles = {name: visible(title) for name, title in report.titles.items()}
+    for name, title in titles.items():
+        titles[name] = title if len(title) <= _TITLE_WIDTH else f"{title[: _TITLE_WIDTH - 1]}…"
+    queries = report.explained.values()
+    return [_texts(titles.get(name, "") for name, _ in query.documents) for query in queries]
+
+
+def _compressed(text: str) -> str:
     # most of it is digits, for which these are better than the defaults by 4 %
     deflate = zlib.compressobj(9, memLevel=7, strategy=zlib.Z_FILTERED)
     return b64encode(deflate.compress(text.encode()) + deflate.flush()).decode()
+
+
+def _ranks(query: ExplainedQuery, values: Sequence[ExplainedValue]) -> str:
+    """The rank of each of the query's documents in the run of these values."""
+    documents = values[0].explanation.documents if values else ()
+    ranks = {document.id: document.rank for document in documents}
+    return _texts(str(ranks.get(name) or ABSENT) for name, _ in query.documents)
+
+
+def _scores(query: ExplainedQuery, values: Sequence[ExplainedValue], digits: Digits) -> str:
+    """Likewise its score, of those that are shown by any metric."""
+    shown = chain(*(value.selection.documents for value in values))
+    scores = {document.id: document.score for document in shown}
+    present = (scores.get(name) for name, _ in query.documents)
+    return _texts("" if score is None else number(score, digits) for score in present)
 
 
 def _table(
@@ -558,14 +594,10 @@ def _table(
     # the script prints differences of these, so they have more digits
     more: Digits = digits if digits == "full" else digits + 3
     added = {document.id: number(adds, more) for document, adds in explanation.contributions.items()}
-    positions = []
-    for block in details(explanation, ranks, digits):
-        content: Any = block
-        if isinstance(block, doc.Grid):
-            rows = [[cell.text for cell in row] for row in block.cells]
-            left_columns = [c for c in range(len(block.head)) if block.is_left(c)]
-            content = {"title": block.title, "head": block.head, "rows": rows, "left": left_columns}
-        positions.append(blocks.setdefault(json.dumps(content), len(blocks)))
+    positions = [
+        blocks.setdefault(json.dumps(_block(block)), len(blocks))
+        for block in details(explanation, ranks, digits)
+    ]
     of_columns = _columns(explanation, digits)
     columns = ((name, [texts.get(document, "") for document in documents]) for name, texts in of_columns)
     return {
@@ -579,22 +611,39 @@ def _table(
     }
 
 
+def _block(block: doc.Block) -> Any:
+    """A table or a text as the script has it."""
+    if not isinstance(block, doc.Grid):
+        return block
+    rows = [[cell.text for cell in row] for row in block.cells]
+    left_columns = [c for c in range(len(block.head)) if block.is_left(c)]
+    return {"title": block.title, "head": block.head, "rows": rows, "left": left_columns}
+
+
 def _columns(explanation: Explanation, digits: Digits) -> Iterator[tuple[str, dict[Any, str]]]:
     """Columns besides those that every explanation has, and the texts of documents."""
     if explanation.positions is not None:
-        places = {document: explanation.place(document) for document in explanation.documents}
-        yield "position", {document: str(position or ABSENT) for document, position in places.items()}
-    if not explanation.is_sum:
+        positions = {document: explanation.place(document) for document in explanation.documents}
+        yield "position", {document: str(position or ABSENT) for document, position in positions.items()}
+    if explanation.is_sum:
+        yield from _term_columns(explanation, digits)
+    else:
         yield "value without", {change.document: number(change.value, digits) for change in explanation.changes}
         yield "change", {change.document: signed(change.change, digits) for change in explanation.changes}
-        return
+
+
+def _term_columns(explanation: Explanation, digits: Digits) -> Iterator[tuple[str, dict[Any, str]]]:
+    """Columns of the parts of a sum, and of what it loses against the ideal ranking."""
     terms = {term.document: term for term in explanation.terms or () if term.document is not None}
-    is_dcg = any(term.gain is not None for term in terms.values())
-    names = (explanation.scaled, "scaled"), ("gain", "gain"), ("discount", "discount")
-    for name, part in names if is_dcg else () if explanation.levels else (("term", "value"),):
+    parts: tuple[tuple[str, str], ...] = ()
+    if any(term.gain is not None for term in terms.values()):  # as in DCG
+        parts = (explanation.scaled, "scaled"), ("gain", "gain"), ("discount", "discount")
+    elif not explanation.levels:
+        parts = (("term", "value"),)
+    for name, part in parts:
         numbers = ((document, getattr(term, part)) for document, term in terms.items())
         yield name, {document: number(value, digits) for document, value in numbers if value is not None}
     if explanation.has_losses:
-        losses = {loss.document: loss for loss in explanation.losses}
-        yield "ideal rank", {document: str(loss.ideal_position or ABSENT) for document, loss in losses.items()}
-        yield "loss", {document: signed(loss.loss, digits) for document, loss in losses.items()}
+        losses = explanation.losses
+        yield "ideal rank", {loss.document: str(loss.ideal_position or ABSENT) for loss in losses}
+        yield "loss", {loss.document: signed(loss.loss, digits) for loss in losses}
