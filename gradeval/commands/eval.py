@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -75,61 +75,90 @@ def eval_command(
     they are there.
     """
     from gradeval.evaluation.evaluator import evaluate_all
-    from gradeval.evaluation.layout import ALL
     from gradeval.evaluation.plan import Plan
     from gradeval.evaluation.runs import with_saved
 
-    interval, has_confidence = options["interval"], options["confidence"] != Options.table["confidence"].default
-    range_option = "--tie-range" if options["tie_range"] else "--interval" if interval else ""
-    for is_wrong, error in (
-        (options["tie_range"] and interval, "--tie-range and --interval are mutually exclusive."),
-        (has_confidence and not interval, "--confidence requires --interval."),
-        (no_summary and not per_query, "-n requires -q: nothing would be printed."),
-        (top is not None and sort is None, "--top requires --sort."),
-        (wide and not per_query, "--wide requires -q."),
-        (wide and range_option, f"--wide and {range_option} are mutually exclusive."),
-        (interval and no_summary, "--interval and -n are mutually exclusive: intervals are of means."),
-    ):
-        if is_wrong:
-            raise click.UsageError(error)
+    _check_usage()
     chosen = Options(**options)
     if runs_from is None:
         check_runs(runs, options["features"])
     labelled = _runs(runs, runs_from)
     job.open(*(path for _, path in labelled[len(runs) :]))
-    if job.format == "trec" and (wide or range_option):
-        raise click.UsageError(f"{'--wide' if wide else range_option} and -f trec are mutually exclusive.")
+    option = "--wide" if wide else _range_option(options)
+    if job.format == "trec" and option:
+        raise click.UsageError(f"{option} and -f trec are mutually exclusive.")
     judgments, opened = with_saved(qrels, labelled or [(None, qrels)])
     specs, excluded = _metrics(metrics, opened)
     _check_metrics(specs, per_query, not no_summary, sort, chosen.by_level)
     # with --strict nothing is printed before all warnings are known
-    is_streamed = job.format == "jsonl" and job.file is None and not (sort or wide or job.strict)
-    choices = {"per_query": per_query, "summary": not no_summary, "wide": wide}
-    query_all: list[Notice] = []
-
-    def on_run(results: Results) -> None:
-        job.report_failed(results.failed)
-        if results.runs and is_streamed:
-            job.print(results, **choices)
-        is_by_rows = per_query and not no_summary and job.format in BY_ROWS
-        if results.runs and is_by_rows and ALL in results.counted_queries(0):
-            query_all[:] = [Notice(NoticeKind.QUERY_ALL, "", 1, queries=(ALL,))]
-
+    is_streamed = job.format == "jsonl" and job.file is None and not any((sort, wide, job.strict))
+    output = _Output(job, is_streamed, per_query=per_query, summary=not no_summary, wide=wide)
     keeps, in_json = per_query and not is_streamed, job.format == "json"
     with job.running():
         plan = Plan(specs, chosen, shows_queries=per_query, keeps_values=keeps, hashes=in_json or job.signature)
-        results = evaluate_all(plan, judgments, opened, on_run)
+        results = evaluate_all(plan, judgments, opened, output.on_run)
     has_failed = job.strict and results.failed
-    if has_failed or not job.passes([*results.notices, *excluded, *query_all], runs=len(results.runs)):
+    if has_failed or not job.passes([*results.notices, *excluded, *output.notices], runs=len(results.runs)):
         return 2
-    if results.runs and not is_streamed:
-        if sort is not None:
-            results = results.sorted_by(sort.removeprefix("-"), worst_first=sort.startswith("-"))
-        results = results.replace(runs=results.runs[:top])
-        job.print(results, signature=job.signature, **choices)
-    if results.runs and job.signature:
-        job.sign(results.signatures())
+    if results.runs:
+        output.finish(results, sort, top)
     return 2 if results.failed else 0
+
+
+def _check_usage() -> None:
+    """Raise UsageError for options that do not go together."""
+    values = click.get_current_context().params
+    interval, no_summary, wide = values["interval"], values["no_summary"], values["wide"]
+    has_confidence = values["confidence"] != Options.table["confidence"].default
+    range_option = _range_option(values)
+    for is_wrong, error in (
+        (values["tie_range"] and interval, "--tie-range and --interval are mutually exclusive."),
+        (has_confidence and not interval, "--confidence requires --interval."),
+        (no_summary and not values["per_query"], "-n requires -q: nothing would be printed."),
+        (values["top"] is not None and values["sort"] is None, "--top requires --sort."),
+        (wide and not values["per_query"], "--wide requires -q."),
+        (wide and range_option, f"--wide and {range_option} are mutually exclusive."),
+        (interval and no_summary, "--interval and -n are mutually exclusive: intervals are of means."),
+    ):
+        if is_wrong:
+            raise click.UsageError(error)
+
+
+def _range_option(options: Mapping[str, Any]) -> str:
+    """The option by which values have ends, '' without one."""
+    if options["tie_range"]:
+        return "--tie-range"
+    return "--interval" if options["interval"] else ""
+
+
+class _Output:
+    """What is printed: each run as soon as it is evaluated, or all in the end. choices: of Results.render()."""
+
+    def __init__(self, job: Job, is_streamed: bool, **choices: bool) -> None:
+        self.job, self.is_streamed, self.choices = job, is_streamed, choices
+        self.notices: list[Notice] = []
+
+    def on_run(self, results: Results) -> None:
+        from gradeval.evaluation.layout import ALL
+
+        self.job.report_failed(results.failed)
+        if not results.runs:
+            return
+        if self.is_streamed:
+            self.job.print(results, **self.choices)
+        is_by_rows = self.choices["per_query"] and self.choices["summary"] and self.job.format in BY_ROWS
+        if is_by_rows and ALL in results.counted_queries(0):
+            self.notices = [Notice(NoticeKind.QUERY_ALL, "", 1, queries=(ALL,))]
+
+    def finish(self, results: Results, sort: str | None, top: int | None) -> None:
+        """Print all runs, in this order and no more than `top`, unless they have been; and the signatures."""
+        if not self.is_streamed:
+            if sort is not None:
+                results = results.sorted_by(sort.removeprefix("-"), worst_first=sort.startswith("-"))
+            results = results.replace(runs=results.runs[:top])
+            self.job.print(results, signature=self.job.signature, **self.choices)
+        if self.job.signature:
+            self.job.sign(results.signatures())
 
 
 def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[Notice]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from gradeval.options import Options
 
 if TYPE_CHECKING:
     from gradeval.evaluation.results import Results
+    from gradeval.registry.measures import PrintedSpec
 
 VERSION = "10.0"  # of trec_eval, whose output this is
 LONGEST = 2**63 - 1
@@ -242,10 +243,6 @@ def ir_measures_command(
         raise click.UsageError("-n requires -q: nothing would be printed.")
     input_files()
 
-    import json
-
-    import numpy as np
-
     from gradeval.evaluation.evaluator import complete, evaluate_all
     from gradeval.evaluation.plan import Plan
     from gradeval.registry.measures import parse_ir_measures
@@ -262,27 +259,47 @@ def ir_measures_command(
     job.passes([notice for notice in results.notices if notice.kind in TOLD], runs=1)
     if output_format == "jsonl" and places != PLACES and not job.quiet:
         echo_error("warning: --places has no effect on jsonl")
+    results = _with_zeros(results, chosen)
+    rows = list(_rows(results, chosen)) if by_query else []
+    if not no_summary:
+        rows += [("all", measure.printed, results.mean(0, measure.spec)) for measure in chosen]
+    job.write("".join(_lines(rows, output_format, places, by_query)))
+    return 0
+
+
+def _with_zeros(results: Results, measures: Sequence[PrintedSpec]) -> Results:
+    """The results of one run with its values as ir_measures counts them."""
+    import numpy as np
+
     # queries missing from the run are 0, and undefined Accuracy too unless it is the only measure: then
     # ir_measures excludes such queries from its mean, as gradeval does for undefined values
-    [run_result] = results.runs
-    values = np.where(results.values(0, "num_ret") > 0, run_result.values, 0.0)
-    if len({measure.spec.metric.name for measure in chosen}) > 1:
-        is_accuracy = [spec.metric.name == "Accuracy" for spec in specs]
+    [run] = results.runs
+    values = np.where(results.values(0, "num_ret") > 0, run.values, 0.0)
+    if len({measure.spec.metric.name for measure in measures}) > 1:
+        is_accuracy = [spec.metric.name == "Accuracy" for spec in results.specs]
         values[is_accuracy] = np.nan_to_num(values[is_accuracy])
-    results = results.replace(runs=(run_result.replace(values=values),))
-    metrics = [(measure.printed, specs.index(measure.spec)) for measure in chosen]
-    rows = [
-        (query, name, value)
-        for query, of_query in zip(results.queries if by_query else (), values.T.tolist(), strict=False)
-        for name, m in metrics
-        if (value := of_query[m]) == value
-    ]
-    rows += [] if no_summary else [("all", name, results.mean(0, m)) for name, m in metrics]
-    text = ""
+    return results.replace(runs=(run.replace(values=values),))
+
+
+def _rows(results: Results, measures: Sequence[PrintedSpec]) -> Iterator[tuple[str, str, float]]:
+    """(query, measure, value) of one run, without those that are undefined."""
+    metrics = [(measure.printed, results.specs.index(measure.spec)) for measure in measures]
+    for query, values in zip(results.queries, results.runs[0].values.T.tolist(), strict=True):
+        for name, m in metrics:
+            if not math.isnan(values[m]):
+                yield query, name, values[m]
+
+
+def _lines(
+    rows: Iterable[tuple[str, str, float]], output_format: str, places: int, by_query: bool
+) -> Iterator[str]:
+    from json import dumps
+
     for query, name, value in rows:
-        row = {**({"query_id": query} if by_query else {}), "measure": name, "value": value}
-        if output_format == "tsv":
-            row["value"] = repr(value) if places == -1 else f"{value:.{places}f}"
-        text += ("\t".join(row.values()) if output_format == "tsv" else json.dumps(row)) + "\n"
-    job.write(text)
-    return 0
+        fields: dict[str, Any] = {"query_id": query} if by_query else {}
+        fields |= {"measure": name, "value": value}
+        if output_format == "jsonl":
+            yield dumps(fields) + "\n"
+        else:
+            fields["value"] = repr(value) if places == -1 else f"{value:.{places}f}"
+            yield "\t".join(fields.values()) + "\n"

@@ -43,17 +43,8 @@ def document(
     def blocks() -> Iterator[doc.Block]:
         if per_query:
             yield from _grids_of_queries(comparison, digits)
-        if not summary:
-            return
-        for section in comparison.sections:
-            yield from means_and_differences(comparison, digits, section, with_letters, relative)
-            if section.anova:
-                yield from _grids_of_anova(comparison, section, digits)
-        if comparison.changes:
-            yield _grid_of_changes(comparison, digits)
-        yield doc.Sentences(legend(comparison, with_letters))
-        if options.format != "table" and (signatures := comparison.inputs.get("signatures")):
-            yield doc.Lines(list(map(visible, signatures)))
+        if summary:
+            yield from _blocks_of_summary(comparison, options, with_letters, relative)
 
     def rows() -> Iterator[doc.Rows]:
         if summary:
@@ -62,6 +53,20 @@ def document(
             yield _rows_of_queries(comparison, digits)
 
     return doc.OutputDocument(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
+
+
+def _blocks_of_summary(
+    comparison: Comparison, options: doc.RenderOptions, with_letters: bool, relative: bool
+) -> Iterator[doc.Block]:
+    for section in comparison.sections:
+        yield from means_and_differences(comparison, options.digits, section, with_letters, relative)
+        if section.anova:
+            yield from _grids_of_anova(comparison, section, options.digits)
+    if comparison.changes:
+        yield _grid_of_changes(comparison, options.digits)
+    yield doc.Sentences(legend(comparison, with_letters))
+    if options.format != "table" and (signatures := comparison.inputs.get("signatures")):
+        yield doc.Lines(list(map(visible, signatures)))
 
 
 def _columns_by_query(comparison: Comparison) -> Iterator[tuple[str, Floats]]:
