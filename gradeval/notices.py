@@ -19,17 +19,15 @@ LEAST_CHANGE = 0.00005  # of a value by the order of ties: a smaller one is not 
 
 
 class Row(Record, eq=False):
-    """The sentence of a kind of notices, and how much it matters. text: a template for one run, or for all;
-    several: for several runs. Their fields are those of _fields(); [-J|judged_only=True] is an option as it
-    is named in a shell and in Python. rules: the words for {by_rule}, by Notice.rule, '' for any other. listed:
-    a template for each notice, and what joins them, for {listed}. is_note: whether it is no fault of the files.
+    """The sentence of a kind of notices, and how much it matters. The fields of its templates are those of
+    _fields(); [-J|judged_only=True] is an option as it is named in a shell and in Python.
     """
 
-    text: str = ""
-    several: str = ""
-    rules: Mapping[str, str] = {}
-    listed: tuple[str, str] = ("", "")
-    is_note: bool = False
+    text: str = ""  # a template for one run, or for all
+    several: str = ""  # for several runs
+    rules: Mapping[str, str] = {}  # the words for {by_rule}, by Notice.rule, '' for any other
+    listed: tuple[str, str] = ("", "")  # a template for each notice, and what joins them, for {listed}
+    is_note: bool = False  # whether it is no fault of the files
 
 
 _OPTION = r"\[([^|\]]+)\|([^\]]+)\]"
@@ -243,36 +241,33 @@ OF_QRELS = (
 
 
 class Notice(Record):
-    """One thing that a user should know about a result. The template of its kind shows what its fields hold.
-    subject: the run; of OF_QRELS, the qrels; '' for a comparison; of a batch, the collection or
-    COLLECTION/SYSTEM; the value of --query-ids, or the file of titles. metric: the canonical name of the
-    metric it is about, '' for all; the metrics for which the queries of MISSING_VALUES are excluded. count:
-    how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN documents, for
-    EXTRA_FIELDS and COLLAPSED lines, for others what the template says. total: of how many. queries: the ids
-    of the first of them, MAX_QUERIES at most. rule: the option that decided what was done, or another word.
-    value: for TIES, the summary value that was printed, None where it is undefined; for JUDGED_SHARE, the
-    share. low, high: for TIES, the range of the summary value over the orders tried, None for texts; else of
-    the grades, shares or depths. expected: for TIES, the mean over all orders, None without a closed form.
-    at_most: whether no other order goes beyond the range. undefined: for TIES, queries whose value another
-    order makes undefined. informational: whether it was asked for, or is no fault of the files: --strict lets
-    it pass. judgments: of two sets of judgments, the one by which a run has it, '' for both.
-    """
+    """One thing that a user should know about a result. The template of its kind shows what its fields hold."""
 
     kind: NoticeKind
+    # the run; of OF_QRELS, the qrels; '' for a comparison; of a batch, the collection or COLLECTION/SYSTEM; the
+    # value of --query-ids, or the file of titles
     subject: str
+    # how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN documents, for
+    # EXTRA_FIELDS and COLLAPSED lines, for others what the template says
     count: int
+    # the canonical name of the metric it is about, '' for all; of MISSING_VALUES, the metrics for which the
+    # queries are excluded
     metric: str = ""
-    queries: Sequence[str] = ()
-    rule: str = ""
+    queries: Sequence[str] = ()  # the ids of the first of them, MAX_QUERIES at most
+    rule: str = ""  # the option that decided what was done, or another word
+    # for TIES, the summary value that was printed, None where it is undefined; for JUDGED_SHARE, the share
     value: float | None = None
+    # for TIES, the range of the summary value over the orders tried, None for texts; else of the grades, shares
+    # or depths
     low: float | None = None
     high: float | None = None
-    expected: float | None = None
-    at_most: bool = False
-    total: int = 0
+    expected: float | None = None  # for TIES, the mean over all orders, None without a closed form
+    at_most: bool = False  # for TIES, whether no other order goes beyond the range
+    total: int = 0  # of how many the count is
+    # whether it was asked for, or is no fault of the files: --strict lets it pass
     informational: bool = False
-    judgments: str = ""
-    undefined: int = 0
+    judgments: str = ""  # of two sets of judgments, the one by which a run has it, '' for both
+    undefined: int = 0  # for TIES, queries whose value another order makes undefined
 
     def __post_init__(self) -> None:
         if self.kind.row.is_note:
@@ -389,7 +384,9 @@ class _Count(int):
         if "|" not in spec:
             return format(int(self), spec)
         singular, plural = spec.removeprefix("?").split("|")
-        return (singular if self == 1 else plural) if spec.startswith("?") else many(self, singular, plural)
+        if not spec.startswith("?"):
+            return many(self, singular, plural)
+        return singular if self == 1 else plural
 
 
 class _Words(str):
@@ -404,37 +401,23 @@ class _Words(str):
 
 def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
     """The values that templates name: of the notice about most queries, or of the most extreme, and of all."""
-    notice = max(group, key=lambda notice: notice.count)
-    if not notice.count:  # it is about a value
-        notice = max(group, key=lambda notice: ((notice.high or 0) - (notice.low or 0), -(notice.value or 0)))
+    notice = _foremost(group)
     alike = [other for other in group if other.subject == notice.subject]
     subjects = _subjects(group)
     elsewhere = len(subjects) - 1
     template, joint = row.listed
     return {
-        "subject": _Words(notice.subject),
-        "metric": _Words(notice.metric),
+        **_fields_of_notice(notice),
         "metrics": first_names([other.metric for other in alike], MAX_SUBJECTS),
         "depend": "depends" if len(alike) == 1 else "depend",
-        "cutoff": notice.metric.partition("@")[2],
-        "rule": _Words(notice.rule),
         "by_rule": row.rules.get(notice.rule, row.rules.get("", "")),  # the rule may be of a file of results
-        "count": _Count(notice.count),
         "differing": _Words("" if len({other.count for other in alike}) < 2 else "up to"),
-        "total": _Count(notice.total),
-        "low": notice.low or 0,
-        "high": _Words("" if notice.high is None else f"{notice.high:g}"),
-        "share": f"{100 * (notice.value or 0):.0f} %",
-        "low_share": f"{100 * (notice.low or 0):.1f} %",
-        "high_share": f"{100 * (notice.high or 0):.1f} %",
-        "queries": _Words(first_names(map(named, notice.queries), MAX_SUBJECTS)),
         "runs": f"{len(subjects):,} of {runs:,} runs",
         "names": first_names(subjects, 3),
         "subjects": first_names(subjects, MAX_SUBJECTS),
         "others": _Words(_others(group)),
         "alike": f" (and {elsewhere:,} other qrels alike)" if elsewhere else "",
         "collections": _Words(many(elsewhere, "other collection", "other collections") if elsewhere else ""),
-        "asked": _Words("asked" if notice.informational else ""),
         "listed": joint.join(
             template.format(count=_Count(other.count), subject=other.subject, rule=other.rule)
             for other in group
@@ -442,31 +425,77 @@ def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
     }
 
 
+def _foremost(group: Sequence[Notice]) -> Notice:
+    notice = max(group, key=lambda notice: notice.count)
+    if notice.count:
+        return notice
+    # they are about a value
+    return max(group, key=lambda notice: ((notice.high or 0) - (notice.low or 0), -(notice.value or 0)))
+
+
+def _fields_of_notice(notice: Notice) -> dict[str, Any]:
+    return {
+        "subject": _Words(notice.subject),
+        "metric": _Words(notice.metric),
+        "cutoff": notice.metric.partition("@")[2],
+        "rule": _Words(notice.rule),
+        "count": _Count(notice.count),
+        "total": _Count(notice.total),
+        "low": notice.low or 0,
+        "high": _Words("" if notice.high is None else f"{notice.high:g}"),
+        "share": f"{100 * (notice.value or 0):.0f} %",
+        "low_share": f"{100 * (notice.low or 0):.1f} %",
+        "high_share": f"{100 * (notice.high or 0):.1f} %",
+        "queries": _Words(first_names(map(named, notice.queries), MAX_SUBJECTS)),
+        "asked": _Words("asked" if notice.informational else ""),
+    }
+
+
 def _ties(group: Sequence[Notice], runs: int, in_python: bool) -> str:
-    notice, other_metrics = max(group, key=lambda notice: (notice.change, notice.undefined)), _others(group)
-    by = "up to" if notice.at_most else "at least"
-    digits = 8 if 0 < notice.change < LEAST_CHANGE else 4
-    change, low, high = (f"{number or 0:.{digits}f}" for number in (notice.change, notice.low, notice.high))
-    defined = "becomes undefined" if notice.undefined else "is undefined in some orders"
-    subjects = _subjects(group)
-    if len(subjects) > 1:
-        most = f"values, by {by} {change} in {notice.metric} of {notice.subject}"
-        if not notice.change and notice.low is not None:
-            most = f"values; {notice.metric} of {notice.subject} {defined}"
+    notice = max(group, key=lambda notice: (notice.change, notice.undefined))
+    tied = len(_subjects(group))
+    if tied > 1:
         shows = "evaluate(..., tie_range=True)" if in_python else "'gradeval QRELS RUN --tie-range'"
-        tied = f"{len(subjects):,} of {runs:,} runs have tied scores"
-        return f"{tied} whose order could change {most}; {shows} shows all"
-    where = many(notice.count, "query", "queries")
+        scores = f"{tied:,} of {runs:,} runs have tied scores"
+        return f"{scores} whose order could change {_largest_change(notice)}; {shows} shows all"
+    other_metrics = _others(group)
     more = f", and {other_metrics} by less" if other_metrics else ""
+    return f"{notice.subject}: {_ties_of_run(notice, in_python)}{more}"
+
+
+def _largest_change(notice: Notice) -> str:
+    """What ties change most, of several runs."""
+    metric = f"{notice.metric} of {notice.subject}"
+    if not notice.change and notice.low is not None:
+        return f"values; {metric} {_becomes(notice)}"
+    return f"values, by {_change(notice)} in {metric}"
+
+
+def _ties_of_run(notice: Notice, in_python: bool) -> str:
+    metric, queries = notice.metric, many(notice.count, "query", "queries")
     if notice.low is None:
         rule = f"ties='{notice.rule}'" if in_python else f"--ties {notice.rule}"
-        could = f"ties could change {notice.metric} in {where}; they are ordered by {rule}"
-    elif notice.value is None:
-        could = f"{notice.metric} is undefined, and other orders of ties in {where} make it {low} to {high}"
-    elif not notice.change:
-        could = f"ties in {where} could change {notice.metric}, which {defined}"
-    else:
-        mean = "" if notice.expected is None else f"; expected {notice.expected:.{digits}f}"
-        could = f"ties in {where} could change {notice.metric} by {by} {change} ({low} to {high}{mean})"
-        could += f"; it becomes undefined for {notice.undefined:,} of them" if notice.undefined else ""
-    return f"{notice.subject}: {could}{more}"
+        return f"ties could change {metric} in {queries}; they are ordered by {rule}"
+    digits = _digits(notice)
+    low, high = (f"{end or 0:.{digits}f}" for end in (notice.low, notice.high))
+    if notice.value is None:
+        return f"{metric} is undefined, and other orders of ties in {queries} make it {low} to {high}"
+    if not notice.change:
+        return f"ties in {queries} could change {metric}, which {_becomes(notice)}"
+    expected = "" if notice.expected is None else f"; expected {notice.expected:.{digits}f}"
+    undefined = f"; it becomes undefined for {notice.undefined:,} of them" if notice.undefined else ""
+    return (
+        f"ties in {queries} could change {metric} by {_change(notice)} ({low} to {high}{expected}){undefined}"
+    )
+
+
+def _change(notice: Notice) -> str:
+    return f"{'up to' if notice.at_most else 'at least'} {notice.change:.{_digits(notice)}f}"
+
+
+def _becomes(notice: Notice) -> str:
+    return "becomes undefined" if notice.undefined else "is undefined in some orders"
+
+
+def _digits(notice: Notice) -> int:
+    return 8 if 0 < notice.change < LEAST_CHANGE else 4

@@ -353,19 +353,10 @@ def batch(
 
 def read_earlier(source: Source) -> dict[Key, BatchCell]:
     """The cells of an output in json or jsonl that are as they were written. Raises InputError."""
-    text = read_text(source)
-    lines = [(number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip()]
     try:
-        if lines and not lines[0][1].lstrip().startswith(b"{"):
-            raise ValueError
-        if len(lines) > 1 and lines[0][1].rstrip().endswith(b"}"):
-            rows = [parse_json(line, source.name, number) for number, line in lines]
-        else:  # an interrupted command may leave an empty file
-            content = parse_json(text, source.name) if lines else {"cells": []}
-            rows = content.get("cells", [content])
         cells = [
             BatchCell.from_dict(row)
-            for row in rows
+            for row in _rows_of_output(source)
             if row["system"] and "average" not in row  # both have a system
             if row["gradeval"] == __version__ and row.get(CHECKSUM) == checksum(row)
         ]
@@ -373,6 +364,22 @@ def read_earlier(source: Source) -> dict[Key, BatchCell]:
         hint = "Save one with gradeval batch MANIFEST -f json -o FILE"
         raise InputError(source.name, "this is not an output of gradeval batch", hint=hint) from None
     return {cell.key: cell for cell in cells}
+
+
+def _rows_of_output(source: Source) -> list[Any]:
+    """The cells as in JSON, and further rows. Raises InputError, and ValueError for another file."""
+    text = read_text(source)
+    lines = [(number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip()]
+    if not lines:  # as an interrupted command may leave it
+        return []
+    first = lines[0][1].strip()
+    if not first.startswith(b"{"):
+        raise ValueError
+    if len(lines) > 1 and first.endswith(b"}"):
+        return [parse_json(line, source.name, number) for number, line in lines]
+    content = parse_json(text, source.name)
+    rows: list[Any] = content.get("cells", [content])
+    return rows
 
 
 def evaluate_batch(
@@ -541,15 +548,9 @@ class _Evaluation:
         self.of_baseline: Results | None = None
 
     def cells_of_all(self) -> list[BatchCell]:
-        collection, baseline = self.collection, self.collection.baseline
-        existing = [system for system in self.systems if collection.exists(system)]
-        # with a run, the evaluation reports that there are no qrels
-        if existing or collection.qrels == "-" or os.path.exists(collection.qrels):
-            for system in [system for system in self.systems if system not in existing]:
-                self.add(collection.cell(system, "missing"))
-        else:
-            self.fail(self.systems, InputError(collection.qrels, "no such file", hint="Check the path"))
-        if existing and baseline is not None and collection.exists(baseline):
+        existing = self.existing()
+        baseline = self.collection.baseline
+        if existing and baseline is not None and self.collection.exists(baseline):
             # it comes first: the others are compared with it as soon as they are evaluated
             existing = list(dict.fromkeys([baseline, *existing]))
         features = [system for system in existing if system in self.features]
@@ -561,6 +562,19 @@ class _Evaluation:
             self.evaluate_runs(runs)
             self.evaluate_features(features)
         return list(self.cells.values())
+
+    def existing(self) -> list[str]:
+        """The systems with a run; the cells of the others are added."""
+        collection = self.collection
+        existing = [system for system in self.systems if collection.exists(system)]
+        # with a run, the evaluation reports that there are no qrels
+        if existing or collection.qrels == "-" or os.path.exists(collection.qrels):
+            for system in self.systems:
+                if system not in existing:
+                    self.add(collection.cell(system, "missing"))
+        else:
+            self.fail(self.systems, InputError(collection.qrels, "no such file", hint="Check the path"))
+        return existing
 
     def evaluate_features(self, systems: Sequence[str]) -> None:
         numbers = tuple(self.features[system] for system in systems)

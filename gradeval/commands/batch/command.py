@@ -16,6 +16,7 @@ from gradeval.errors import InputError
 from gradeval.options import FILE_PATHS
 
 if TYPE_CHECKING:
+    from gradeval.commands.batch.batch import BatchCell, Key
     from gradeval.commands.batch.manifest import Manifest
 
 EPILOG = """\b
@@ -81,22 +82,23 @@ def batch_command(
     MANIFEST is a TOML file: collections, each with qrels, metrics and options, and the systems, with the path
     of their runs. For each metric it prints a table with the collections as columns and their average.
     """
-    from gradeval.commands.batch.batch import evaluate_batch, read_earlier
+    from gradeval.commands.batch.batch import evaluate_batch
     from gradeval.commands.batch.manifest import read_manifest
-    from gradeval.formats.sources import Source
 
     manifest = read_manifest(path, baseline, metrics, min_coverage)
     job.open(*_files(manifest, os.path.dirname(path)))
-    if resume and (job.file is None or job.format not in ("json", "jsonl")):
-        raise click.UsageError("--resume requires -o FILE in json or jsonl.")
-    if resume and job.label:
-        raise click.UsageError("--resume and --label are mutually exclusive.")
+    if resume:
+        _check_resume(job)
     show = partial(job.print, signature=job.signature)
     with job.running():
-        output = job.output if resume and os.path.exists(job.output or "") else None
-        earlier = {} if output is None else read_earlier(Source(output))
-        on_part = show if resume and not job.strict else None
-        batch = evaluate_batch(manifest, earlier, pool, jobs, lambda cell: job.report(cell.errors), on_part)
+        batch = evaluate_batch(
+            manifest,
+            _earlier(job) if resume else {},
+            pool,
+            jobs,
+            on_cell=lambda cell: job.report(cell.errors),
+            on_collection=show if resume and not job.strict else None,
+        )
     statuses = {cell.status for cell in batch.cells.values()}
     if (job.strict and "failed" in statuses) or not job.passes(batch.notices, runs=len(batch.cells)):
         return 2
@@ -107,6 +109,21 @@ def batch_command(
         show(batch)
         job.sign(batch.signatures() if job.signature else ())
     return 2 if "failed" in statuses else 0
+
+
+def _check_resume(job: Job) -> None:
+    if job.file is None or job.format not in ("json", "jsonl"):
+        raise click.UsageError("--resume requires -o FILE in json or jsonl.")
+    if job.label:
+        raise click.UsageError("--resume and --label are mutually exclusive.")
+
+
+def _earlier(job: Job) -> dict[Key, BatchCell]:
+    """The cells of the output as it is, none where there is none yet."""
+    from gradeval.commands.batch.batch import read_earlier
+    from gradeval.formats.sources import Source
+
+    return read_earlier(Source(job.output)) if job.output and os.path.exists(job.output) else {}
 
 
 def _files(manifest: Manifest, folder: str) -> Iterator[str]:

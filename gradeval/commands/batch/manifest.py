@@ -80,7 +80,15 @@ def read_manifest(
     of_content = reader.specs(file.content["metrics"]) if "metrics" in file.content else ()
     if specs:
         read = [replace(collection, specs=specs) for collection in read]
-    return Manifest(every, features, tuple(read), specs or of_content, file, baseline, test)
+    return Manifest(
+        systems=every,
+        features=features,
+        collections=tuple(read),
+        specs=specs or of_content,
+        file=file,
+        baseline=baseline,
+        test=test,
+    )
 
 
 class _Reader:
@@ -142,7 +150,14 @@ class _Reader:
             self.file.options(values, self.folder, scope)  # an error has the line in this table
             options |= values
             table_of |= dict.fromkeys(values, scope)
-        return BatchCollection(name, qrels, paths, specs, self.file.options(options, self.folder), table_of)
+        return BatchCollection(
+            name=name,
+            qrels=qrels,
+            runs=paths,
+            specs=specs,
+            options=self.file.options(options, self.folder),
+            tables=table_of,
+        )
 
     def _run_paths(self, name: str, table: str, runs: Any, systems: Mapping[str, Any]) -> dict[str, str]:
         """The path of each system's run on a collection, '' for a run that is missing.
@@ -150,21 +165,28 @@ class _Reader:
         table: that of the collection. runs: its paths by system, or a template for all; the systems may have
         templates of their own.
         """
-        of_collection = runs if isinstance(runs, Mapping) else {}
+        of_collection: Mapping[str, Any] = {}
+        template = runs
+        if isinstance(runs, Mapping):
+            of_collection = runs
+            template = self.content.get("runs")
         if unknown := [system for system in of_collection if system not in systems]:
             raise self.error(f"{named(str(unknown[0]))} in runs of [{table}] is not one of the systems", table)
-        template = self.content.get("runs") if isinstance(runs, Mapping) else runs
-        by_template = [name for name, path in systems.items() if path is None and name not in of_collection]
-        if isinstance(template, str) and "{system}" not in template and len(by_template) > 1:
-            raise self.error("runs has no {system}: all systems have the same file", "runs")
+        if isinstance(template, str) and "{system}" not in template:
+            by_template = [name for name, path in systems.items() if path is None and name not in of_collection]
+            if len(by_template) > 1:
+                raise self.error("runs has no {system}: all systems have the same file", "runs")
         paths = {}
-        for system, path_of_system in systems.items():
-            path = of_collection.get(system, template if path_of_system is None else path_of_system)
-            if path is None and not of_collection:
+        for system, template_of_system in systems.items():
+            default = template if template_of_system is None else template_of_system
+            path = of_collection.get(system, default)
+            if path is not None:
+                paths[system] = self.path(path, "runs", collection=name, system=system)
+            elif of_collection:  # which has the runs of other systems: this one is missing
+                paths[system] = ""
+            else:
                 hint = 'Add runs = "runs/{collection}/{system}.run"'
                 raise self.error(f"no path of the runs of {named(system)} on {named(name)}", hint=hint)
-            # without a path where the collection has the runs of other systems: this one is missing
-            paths[system] = "" if path is None else self.path(path, "runs", collection=name, system=system)
         return paths
 
     def path(self, template: Any, key: str, **names: str) -> str:
