@@ -15,7 +15,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, map_all
-from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, AgreementOptions, refuse
+from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, AgreementOptions, refuse, within
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
@@ -106,8 +106,8 @@ def agreement(
     "The effect of topic set size on retrieval experiment error", SIGIR 2002.
     """
     specs = averaged_metrics(metrics, orders_systems=True)
-    chosen = Options(**_named_in(OF_RUNS, options))
-    study_options = AgreementOptions(**_named_in(AgreementOptions.table, options))
+    chosen = Options(**within(OF_RUNS, options))
+    study_options = AgreementOptions(**within(AgreementOptions.table, options))
     other_qrels = _separate_qrels(qrels2)
     _check_qrels2(other_qrels, chosen, per_query)
     is_of_runs = runs is not None or bool(chosen.features)
@@ -144,11 +144,6 @@ def agreement(
         tables=tuple(tables),
     )
     return warned(study)
-
-
-def _named_in(table: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that have a row in the table."""
-    return {name: value for name, value in options.items() if name in table}
 
 
 def _separate_qrels(qrels2: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, map_all, ordered_map, with_fewer
 from gradeval.commands.study import options as of_study
 from gradeval.commands.study.agreement import agreement
-from gradeval.commands.study.options import LEVELS_METRICS, DivergenceOptions, SwapsOptions, refuse
+from gradeval.commands.study.options import LEVELS_METRICS, DivergenceOptions, SwapsOptions, refuse, within
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, full_rankings, shares, spaced
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation.evaluator import complete, evaluate_all
@@ -351,10 +351,8 @@ def divergence(
     Raises InputError, MetricError, OptionError.
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, fig. 2 and 4.
     """
-    chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
-    study_options = DivergenceOptions(
-        **{key: value for key, value in options.items() if key in DivergenceOptions.table}
-    )
+    chosen = Options(**within(OF_RUNS, options))
+    study_options = DivergenceOptions(**within(DivergenceOptions.table, options))
     k = study_options.cutoff
     # the paper's places of grades, in proportion, so that ranks k and k + 1 have different grades
     default = f"nDCG(gain=exp,top={k}/{(5 * k + 1) // 2}/{5 * k})@{k} nDCGphi@{k}"
@@ -428,12 +426,12 @@ def _synthetic(specs: Sequence[Spec], options: DivergenceOptions, jobs: int) -> 
         "swap": [*range(cutoff - 1), cutoff, cutoff - 1, *range(cutoff + 1, items)],
         "reverse": [*range(cutoff - 1, -1, -1), *range(cutoff, items)],
     }
-    high = round(items / 10)
     boxes, impacts, each_draw = list[Row](), list[Row](), list[Row]()
     over: dict[str, list[float]] = {scenario: [] for scenario in orders}  # shares of overestimates
-    for d, distribution in enumerate(("balanced", "imbalanced")):
+    high = round(items / 10)
+    ranges = {"balanced": [(1, 1000, items)], "imbalanced": [(100, 1000, high), (1, 100, items - high)]}
+    for d, distribution in enumerate(ranges):
         random = np.random.default_rng((seed, d))
-        ranges = {"balanced": [(1, 1000, items)], "imbalanced": [(100, 1000, high), (1, 100, items - high)]}
         parts = [random.uniform(low, end, (draws, size)) for low, end, size in ranges[distribution]]
         ideal = -np.sort(-np.concatenate(parts, axis=1), axis=1)
         for scenario, order in orders.items():
