@@ -201,7 +201,8 @@ class Job:
 
     def show_warnings(self, *, all_of_them: bool = False) -> None:
         """Print the warnings and notes that have not been printed, the first of them on a terminal."""
-        lines, self._warnings = self._warnings, []
+        lines = self._warnings
+        self._warnings = []
         is_short = not (all_of_them or self.verbose) and on_terminal("stderr")
         count = MOST_ON_TERMINAL if is_short else len(lines)
         if lines:
@@ -282,7 +283,8 @@ class QueryIds(LaterIds):
     """The value of --query-ids: ids, or the name of a file of ids; where it is both and all are judged, ids."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.notices = text, list[Notice]()
+        self.text = text
+        self.notices = list[Notice]()
         is_path = text == "-" or "/" in text
         self._listed = () if is_path else parse_ids(text)
         self._is_file = is_path or (os.path.exists(text) and not os.path.isdir(text))

@@ -256,7 +256,8 @@ class SectionedCommand(Command):
                 indent = formatter.current_indent
                 wrapped = []
                 for names, about in rows:  # the names of an option and its choices, in lines that fit
-                    width, below = formatter.width - indent, " " * (names.find("[") + 1)
+                    width = formatter.width - indent
+                    below = " " * (names.find("[") + 1)
                     spaced = names.replace("|", "| ")
                     lines = wrap(spaced, width, subsequent_indent=below, break_on_hyphens=False)
                     wrapped.append((f"\n{' ' * indent}".join(lines).replace("| ", "|"), about))

@@ -140,7 +140,8 @@ def dcg(
 ) -> DiscountedTerms:
     """The sum of gain / discount over the first k ranks. fields: further ones of the terms."""
     if gain is MAPPED:  # which may map the grade 0 to a gain
-        gains, number = judgments.grade != 0, judgments.segments.number
+        gains = judgments.grade != 0
+        number = judgments.segments.number
         hits = judgments.once("gaining", lambda: Hits.of(judgments, gains, number(gains))).top(cutoff)
     else:
         hits = judgments.hits_from(None).top(cutoff)

@@ -92,7 +92,8 @@ def mu_average_precision(judgments: Judgments) -> Terms:
     # A document s not below r counts in the precision at r in each AP(rel=t) with t up to the lower grade of
     # the two. With W(g) the sum of d_i / R_i over the levels up to g, µAP is then a sum over the documents r
     # of (sum over s of the smaller of W(r) and W(s)) / rank(r): one pass over pairs for all levels together.
-    levels, query = judgments.levels, judgments.levels.query
+    levels = judgments.levels
+    query = judgments.levels.query
     relevant = judgments.segments.number(judgments.grade > 0)
     reached = judgments.ideal_levels.offsets[1:] - judgments.segments.offsets[query]  # R_i
     grade = np.maximum(judgments.ideal[judgments.ideal_levels.offsets[:-1]], 0.0)
@@ -105,7 +106,8 @@ def mu_average_precision(judgments: Judgments) -> Terms:
     ascending = levels.offsets[query] + levels.lengths[query] - 1 - levels.place
     by_level[ascending] = rising.running_sum((share * (relevant[query] / reached))[::-1])[::-1]
     rows = np.flatnonzero((judgments.grade > 0) & judgments.is_retrieved)
-    retrieved, level = judgments.segments.take(rows), judgments.level[rows]
+    retrieved = judgments.segments.take(rows)
+    level = judgments.level[rows]
     weights = by_level[level + levels.offsets[retrieved.query]]
     credit = _credit(retrieved, level, weights)
 
@@ -177,7 +179,8 @@ def q_measure(judgments: Judgments, *, beta: Beta = 1.0, gain: Gain = "linear", 
     within = table.segments
     ideal_total = within.running_sum(worth.of(table.ideal, within.query))
     rows = np.flatnonzero((table.grade > 0) & table.top(cutoff))
-    gaining, rank = within.take(rows), table.rank[rows]
+    gaining = within.take(rows)
+    rank = table.rank[rows]
     gains = worth.of(table.grade[rows], gaining.query)
 
     def divisor(rank: Floats, query: Ints) -> Floats:
@@ -189,7 +192,8 @@ def q_measure(judgments: Judgments, *, beta: Beta = 1.0, gain: Gain = "linear", 
         groups = TieGroups.of(table, rows, cutoff)
         count = groups.within.lengths.astype(np.float64)
         worths = groups.within.sum(1 + beta * gains)
-        places, group = groups.places, groups.places.query
+        places = groups.places
+        group = groups.places.query
         share = places.place / np.maximum(groups.size[group] - 1, 1)
         numerator = (count * groups.before(worths) + worths)[group] + share * ((count - 1) * worths)[group]
         expected_rank = groups.above[group] + places.place + 1
@@ -218,7 +222,8 @@ def binary_preference(judgments: Judgments, *, rel: Rel = None) -> Terms:
     trec_eval since version 8.
     """
     hits = judgments.hits(rel)
-    relevant, query = hits.relevant, hits.segments.query
+    relevant = hits.relevant
+    query = hits.segments.query
     above = np.minimum(judgments.judged_seen[hits.rows] - hits.seen, relevant[query])
     most = np.minimum(judgments.hits(0.0).relevant - relevant, relevant)
     return Terms(hits.segments, hits.rows, 1.0 - above / np.maximum(most, 1)[query], relevant)
@@ -241,7 +246,8 @@ def inferred_average_precision(judgments: Judgments, *, rel: Rel = None) -> Term
     """
     hits = judgments.hits(rel)
     above, better = hits.rank - 1, hits.seen - 1
-    worse, pooled = judgments.judged_seen[hits.rows] - hits.seen, judgments.segments.place[hits.rows]
+    worse = judgments.judged_seen[hits.rows] - hits.seen
+    pooled = judgments.segments.place[hits.rows]
     expected = (better + _SMOOTHING) / (better + worse + 2 * _SMOOTHING)
     precision = 1 / hits.rank + (above / hits.rank) * (pooled / np.maximum(above, 1)) * expected
     return Terms(hits.segments, hits.rows, precision, hits.relevant)

@@ -61,7 +61,8 @@ def kendall(judgments: Judgments) -> Terms:
     Source: Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
     """
     table = judgments.found
-    within, ties = table.segments, table.segments.ties(table.score)
+    within = table.segments
+    ties = table.segments.ties(table.score)
     # best first among tied scores, so that a lower grade before a higher one is a discordant pair
     order = ties.descending(table.level.astype(np.float64))
     level = table.level[order]
@@ -74,8 +75,10 @@ def kendall(judgments: Judgments) -> Terms:
     higher = table.ideal_levels.offsets[step] - within.offsets[within.query]
     higher_behind = higher - (within.place - lower - equal)
     # the pairs of each document by what differs: score, grade, one of them at least
-    size, both = within.lengths[within.query], ties.ties(level)
-    by_score, by_grade = size - ties.lengths[ties.query], size - table.ideal_levels.lengths[step]
+    size = within.lengths[within.query]
+    both = ties.ties(level)
+    by_score = size - ties.lengths[ties.query]
+    by_grade = size - table.ideal_levels.lengths[step]
     by_either = size - both.lengths[both.query]
     surplus = by_score + by_grade - by_either - 2 * (lower + higher_behind)
     apart = np.sqrt(within.sum(by_score) / 2) * np.sqrt(within.sum(by_grade) / 2)
@@ -170,9 +173,12 @@ def area_under_curve(judgments: Judgments, *, rel: Rel = None) -> Terms:
     Returns NaN where all or none of the judged documents are relevant, 0 where nothing was retrieved.
     Source: Hanley and McNeil, "The meaning and use of the area under a ROC curve", Radiology 1982.
     """
-    within, relevant = judgments.segments, judgments.relevant(rel)
+    within = judgments.segments
+    relevant = judgments.relevant(rel)
     ties = within.ties(judgments.score)
-    good, bad, groups = ties.number(relevant), ties.number(~relevant), within.over(ties)
+    good = ties.number(relevant)
+    bad = ties.number(~relevant)
+    groups = within.over(ties)
     good_so_far, bad_so_far = (groups.running_sum(counted.astype(np.float64)) for counted in (good, bad))
     all_good, all_bad = groups.sum(good), groups.sum(bad)
     # half of each pair for the relevant document, half for the other
@@ -201,7 +207,8 @@ def accuracy(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None) -> Te
     Source: ir_measures.
     """
     rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))
-    relevant, size = judgments.segments.take(rows), retrieved(judgments, cutoff)
+    relevant = judgments.segments.take(rows)
+    size = retrieved(judgments, cutoff)
     nonrelevant = size - relevant.lengths
     above = judgments.rank[rows] - relevant.place - 1
     pairs = relevant.lengths * nonrelevant

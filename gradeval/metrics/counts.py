@@ -127,7 +127,8 @@ def judged(judgments: Judgments, *, cutoff: AtK = None) -> Terms:
     Source: ir_measures, after OpenNIR.
     """
     rows = np.flatnonzero(judgments.top(cutoff))
-    within, size = judgments.segments.take(rows), retrieved(judgments, cutoff)
+    within = judgments.segments.take(rows)
+    size = retrieved(judgments, cutoff)
     return Terms(within, rows, 1.0, size, weight_at=np.ones_like, cutoff=cutoff)
 
 

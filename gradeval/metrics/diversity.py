@@ -50,7 +50,8 @@ def _covered(judgments: Judgments, rel: float | None) -> _Covered:
     def find() -> _Covered:
         by_subtopic = judgments.by_subtopic
         subtopics, row, judged = by_subtopic.subtopics, by_subtopic.row, by_subtopic.judgment
-        topic, count = subtopics.topic[judged], judgments.segments.count
+        topic = subtopics.topic[judged]
+        count = judgments.segments.count
         query_of = np.zeros(int(topic.max(initial=-1)) + 1, np.int64)
         query_of[topic] = judgments.query[row]
         every = np.bincount(query_of[distinct(topic)], minlength=count)
@@ -70,7 +71,8 @@ def _sum_over_subtopics(
 ) -> Floats:
     """The sum over the subtopics of values(), for which each is a query with its relevant documents, (Q,)."""
     assert judgments.first is not None and judgments.last is not None
-    row, query = covered.row, np.repeat(np.arange(len(covered.number)), covered.number)
+    row = covered.row
+    query = np.repeat(np.arange(len(covered.number)), covered.number)
     columns = np.ones(len(row)), judgments.rank[row], judgments.score[row], np.arange(len(row))
     tied_ranks: dict[str, Any] = {"first": judgments.first[row], "last": judgments.last[row]}
     ranking = Judgments(

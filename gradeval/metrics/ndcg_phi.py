@@ -50,9 +50,11 @@ def fitted_phi(judgments: Judgments, variant: str) -> RelevanceFunction:
         between = np.flatnonzero((grade > median) & (grade < highest))
         kinds = kind[query[between]]
         for k, columns in enumerate(_POINTS):
-            rows, queries = between[kinds == k], np.flatnonzero(kind == k)
+            rows = between[kinds == k]
+            queries = np.flatnonzero(kind == k)
             if len(rows):
-                curve, points = np.searchsorted(queries, query[rows]), (queries[:, None], columns)
+                curve = np.searchsorted(queries, query[rows])
+                points = (queries[:, None], columns)
                 value[rows] = monotone_curve(x[points], y[points], curve, grade[rows])
         return value
 
@@ -69,14 +71,20 @@ def _control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats,
     highest grade, or that has no grades, has no curve: its kind is -1.
     """
     # grades below 0 count as 0, which leaves them in descending order
-    grades, within = np.maximum(judgments.ideal, 0.0), judgments.segments
+    grades = np.maximum(judgments.ideal, 0.0)
+    within = judgments.segments
     if variant == "released":
         rows = np.flatnonzero(grades > 0)
-        grades, within = grades[rows], within.take(rows)
-    x, y, kind = np.zeros((within.count, 4)), np.zeros((within.count, 4)), np.full(within.count, -1)
+        grades = grades[rows]
+        within = within.take(rows)
+    x = np.zeros((within.count, 4))
+    y = np.zeros((within.count, 4))
+    kind = np.full(within.count, -1)
     filled = within.lengths > 0
-    start, size = within.offsets[:-1][filled], within.lengths[filled]
-    highest, lowest = grades[start], grades[start + size - 1]
+    start = within.offsets[:-1][filled]
+    size = within.lengths[filled]
+    highest = grades[start]
+    lowest = grades[start + size - 1]
     # counted from the smallest: quartiles, or Tukey's hinges
     quarter = (size - 1) / 4 if variant == "paper" else (size + 3) // 2 / 2 - 1
     places = quarter, (size - 1) / 2, size - 1 - quarter

@@ -18,7 +18,8 @@ from gradeval.tables.terms import DiscountedTerms, Terms
 
 _BASE = "the base of the logarithm, above 1; ranks up to it have no discount"
 Base = Annotated[float, positive(_BASE, aliases=("b", "beta"))]
-_IDEAL, _LINEAR = IDEAL_IS_ONE.where(GAIN_RISES), SCALE_FREE.where(gain="linear")
+_IDEAL = IDEAL_IS_ONE.where(GAIN_RISES)
+_LINEAR = SCALE_FREE.where(gain="linear")
 
 
 def _dcgs(judgments: Judgments, gain: str | Pairs) -> tuple[DiscountedTerms, DiscountedTerms]:
@@ -48,7 +49,8 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     Source: Buckley, trec_eval, experimental.
     """
     run, ideal = _dcgs(judgments, gain)
-    number, good = ideal.segments.lengths, run.gain > 0
+    number = ideal.segments.lengths
+    good = run.gain > 0
     best = _ideally(run, ideal.segments, ideal.segments.running_sum(ideal.value))
     reached = np.where(good, run.segments.running_sum(run.value), 0.0) / np.where(good, best, 1.0)
     missed = number - run.segments.number(good)
@@ -71,8 +73,10 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel = None, gain: Worth = "line
     run, ideal = _dcgs(judgments, gain)
     within, best = run.segments, ideal.segments
     levels = best.ties(ideal.gain)
-    levels_of_query, end = best.over(levels), levels.offsets[1:]
-    rank, depth = run.rank.astype(np.int64), end - best.offsets[levels_of_query.query]
+    levels_of_query = best.over(levels)
+    end = levels.offsets[1:]
+    rank = run.rank.astype(np.int64)
+    depth = end - best.offsets[levels_of_query.query]
     width = int(max(rank.max(initial=0), depth.max(initial=0))) + 1
     # how many of the documents found are in the first ranks of the query, up to each of the points
     through = np.searchsorted(within.query * width + rank, levels_of_query.query * width + depth, "right")

@@ -44,7 +44,8 @@ def f_value(judgments: Judgments, rel: float | None, x: float, cutoff: int | Non
     number of hits, so that it is the expected one if they are.
     """
     count = hit_count(judgments, rel, cutoff)
-    precision, recall = ratio(count, size), ratio(count, judgments.hits(rel).relevant, np.nan)
+    precision = ratio(count, size)
+    recall = ratio(count, judgments.hits(rel).relevant, np.nan)
     return ratio((x + 1) * precision * recall, x * precision + recall)
 
 
@@ -213,7 +214,8 @@ def success(judgments: Judgments, *, rel: Rel = None, need: Need = "one", cutoff
     if need == "one":
         terms = one_each(hits.first.top(cutoff))
         return terms.replace(expected_total=lambda: chance_of_hit(judgments, rel, cutoff))
-    last, is_whole = hits.segments.offsets[1:] - 1, (hits.count == hits.relevant) & (hits.relevant > 0)
+    last = hits.segments.offsets[1:] - 1
+    is_whole = (hits.count == hits.relevant) & (hits.relevant > 0)
 
     def chance_of_all() -> Floats:
         # with m relevant documents in a group of n, all are in its first c ranks with C(n-m, c-m) / C(n, c)
@@ -338,7 +340,8 @@ def _shares(judgments: Judgments, which: Bools) -> Terms:
     come by descending grade, so that the order of the qrels changes no sum.
     """
     rows = np.flatnonzero(which)
-    segments, highest = judgments.segments.take(rows), judgments.scale.max(initial=0.0)
+    segments = judgments.segments.take(rows)
+    highest = judgments.scale.max(initial=0.0)
     share = np.maximum(judgments.grade[rows], 0.0) / (highest if highest > 0 else 1.0)
     missed = ~judgments.is_retrieved[rows]
     if missed.any():
@@ -395,7 +398,8 @@ def scaled_utility(
 
     Source: Hull and Robertson, "The TREC-8 filtering track final report", 2000.
     """
-    hits, least = judgments.hits(rel), b * s
+    hits = judgments.hits(rel)
+    least = b * s
     utility = a * hits.count + b * (judgments.retrieved - hits.count)
     scaled = (np.maximum(utility, least) - least) / (a * hits.relevant - least)
     return np.where(judgments.retrieved > 0, scaled, 0.0)
@@ -419,7 +423,8 @@ def set_utility(
     Source: Buckley, trec_eval.
     """
     a, b, c, d = weights
-    relevant, is_retrieved = judgments.relevant(rel), judgments.is_retrieved
+    relevant = judgments.relevant(rel)
+    is_retrieved = judgments.is_retrieved
     value = np.where(relevant, np.where(is_retrieved, a, c), np.where(is_retrieved, b, 0.0))
     rows = np.flatnonzero(relevant | is_retrieved)
     segments = judgments.segments.take(rows)

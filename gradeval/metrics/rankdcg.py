@@ -38,7 +38,8 @@ def rank_dcg(judgments: Judgments) -> Terms:
     Returns NaN where all judged grades are equal.
     Source: Katerenchuk and Rosenberg, "RankDCG: Rank-ordering evaluation measure", LREC 2016, section 4.
     """
-    within, distinct = judgments.segments, judgments.levels.lengths
+    within = judgments.segments
+    distinct = judgments.levels.lengths
     ideal = (judgments.ideal_level + 1).astype(np.float64)
     discount = distinct[within.query] + 1 - ideal
     reverse = ideal[(within.offsets[:-1] + within.offsets[1:] - 1)[within.query] - np.arange(len(ideal))]

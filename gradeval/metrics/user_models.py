@@ -233,7 +233,8 @@ def nerr(judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None
     2011.
     """
     probability = satisfaction(judgments, gain, max_grade, is_relative=True)
-    within, descending = judgments.segments, judgments.segments.sorted_descending(probability)
+    within = judgments.segments
+    descending = judgments.segments.sorted_descending(probability)
     places = np.flatnonzero((descending > 0) & (within.place < (np.inf if cutoff is None else cutoff)))
     best = cascade(within.take(places), places, descending[places], 1 / (within.place[places] + 1))
     return of_run(judgments, probability, cutoff, np.reciprocal).replace(
@@ -481,7 +482,8 @@ def nearly_err_11(
 
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 11.
     """
-    start, documents = 2 * T, _gaining(judgments, min_rel, max_rel, n)
+    start = 2 * T
+    documents = _gaining(judgments, min_rel, max_rel, n)
     return _nearly_err(
         documents,
         n,

@@ -68,14 +68,17 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
     summary they are, and that they name; then summaries that begin with them; names and summaries before other
     parts of the page (without the example, which all pages have); whole words before parts.
     """
-    named, ranks = metric_meant(word), {}
+    named = metric_meant(word)
+    ranks = {}
     word = re.sub(r"@\d+", "@k", word.lower()).replace("_", " ")  # pages have no cutoffs
     words = list(map(re.escape, word.split()))
     for metric in metrics:
         try:
-            parts, foreign_names = _parts(metric, WIDTH), [name for _, name in _elsewhere(metric)]
+            parts = _parts(metric, WIDTH)
+            foreign_names = [name for _, name in _elsewhere(metric)]
         except MetricError:  # of a plugin
-            parts, foreign_names = [metric.about], []
+            parts = [metric.about]
+            foreign_names = []
         summary = metric.summary.lower()
         head = " ".join([metric.name, metric.display, metric.summary, *metric.aliases, *foreign_names])
         head, page = (text.lower().replace("_", " ") for text in (head, " ".join([head, *parts])))

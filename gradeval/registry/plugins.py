@@ -110,7 +110,8 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
 
     @wraps(metric.function)
     def compute(judgments: Judgments, **values: Any) -> Any:
-        result, count = metric.function(judgments, **values), judgments.segments.count
+        result = metric.function(judgments, **values)
+        count = judgments.segments.count
         of_queries = result.values() if isinstance(result, Terms) else result
         array = np.asarray(of_queries, None if metric.text else np.float64)
         if array.shape != (count,):

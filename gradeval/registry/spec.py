@@ -498,9 +498,11 @@ def split(text: str) -> list[str]:
 def _meant(text: str) -> Iterator[str]:
     """Names that a text may stand for, perhaps wrong ones: 'nDCG_exp' -> 'nDCG(gain=exp)'."""
     end = min((text + "(").index("("), (text + "@").index("@"))
-    name, suffix = text[:end], text[end:]
+    name = text[:end]
+    suffix = text[end:]
     if "@" not in suffix and (in_words := re.fullmatch(_AT_IN_WORDS, name)):
-        name, suffix = in_words[1], f"{suffix}@{in_words[2]}"
+        name = in_words[1]
+        suffix = f"{suffix}@{in_words[2]}"
     if metric_name := _known(name, "@" in suffix):
         yield metric_name + suffix
     if "@" not in suffix and (ending := re.fullmatch(_AT_THE_END, name)):

@@ -385,9 +385,11 @@ def warned(result: Noticed, shown: Iterable[Notice] = ()) -> Noticed:
 
 def warn(text: str) -> None:
     """Warn at the line that called gradeval."""
-    frame, level = sys._getframe(), 1
+    frame = sys._getframe()
+    level = 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gradeval":
-        frame, level = frame.f_back, level + 1
+        frame = frame.f_back
+        level = level + 1
     warnings.warn(text, EvaluationWarning, stacklevel=level)
 
 

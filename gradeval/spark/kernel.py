@@ -237,7 +237,8 @@ def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool 
     subtopic where there is a label of it; in the order of the column place if so, and where it is equal by
     document id from the last to the first. labels: as in SparkJob. Raises InputError(s).
     """
-    chunks, every = [*chain.from_iterable(batches(table))], slice(None)
+    chunks = [*chain.from_iterable(batches(table))]
+    every = slice(None)
 
     def column(name: str) -> Arrow:
         return Arrow([chunk for chunk in chunks if chunk.name == name])
@@ -295,7 +296,10 @@ def _read_qrels(table: Any, job: SparkJob) -> tuple[Qrels, Notices]:
 
 def _evaluated(table: Any, setting: Setting, r: int, job: SparkJob) -> tuple[Evaluated, Part]:
     """A run, and its state. Raises GradevalError."""
-    name, path, options, qrels = job.runs[r], job.paths[r], job.options, setting.qrels
+    name = job.runs[r]
+    path = job.paths[r]
+    options = job.options
+    qrels = setting.qrels
     ties = options.ties or DEFAULT_TIES
     rows = read_rows(table, job.run_labels, path, is_ordered=ties == "input")
     columns = Columns.whole(rows.queries, rows.documents, -rows.number if job.is_negated else rows.number)
@@ -308,7 +312,8 @@ def _evaluated(table: Any, setting: Setting, r: int, job: SparkJob) -> tuple[Eva
     repeats.changed(rows.named).check(path)
     reduced = total.reduced()
     evaluated = evaluate(setting, ReducedRun(name, name, ties, reduced, name), 1)
-    result, facts = evaluated.result, caveats(evaluated)
+    result = evaluated.result
+    facts = caveats(evaluated)
     tie_values = [] if result.tie_range is None else [*result.tie_range]
     if not tie_values and options.ties is None:  # a user who names a rule has decided the order
         scored = Scored(result.values, {}, evaluated.empty)
@@ -395,7 +400,8 @@ class SparkSummary(Results):
         """The standard error of a mean, in the metric's unit: sd / sqrt(n). NaN for fewer than two values, and
         for a metric whose summary is a sum or a geometric mean.
         """
-        m, values = self._numeric(metric), self.statistics[self.runs[self._run(run)].name]
+        m = self._numeric(metric)
+        values = self.statistics[self.runs[self._run(run)].name]
         has_error = self.specs[m].metric.has_interval and values.size[0, m] > 1
         return float(values.sd[0, m]) / math.sqrt(values.size[0, m]) if has_error else math.nan
 
@@ -415,7 +421,8 @@ class SparkSummary(Results):
             raise OptionError(f"method must be t, not {described(method)}: the values of queries are not here")
         alpha = CompareOptions(confidence=95.0 if confidence is None else confidence).alpha
         n = self.runs[self._run(run)].queries - self.undefined(run, metric)
-        mean, bounds = self.mean(run, metric), self.specs[self._numeric(metric)].metric.bounds
+        mean = self.mean(run, metric)
+        bounds = self.specs[self._numeric(metric)].metric.bounds
         return within(t_interval(mean, self.standard_error(run, metric), n - 1, alpha), mean, bounds)
 
 
@@ -501,7 +508,9 @@ def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: SparkJo
 
 def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     """Raises GradevalError."""
-    path, specs, options = job.paths[r], job.specs, job.options
+    path = job.paths[r]
+    specs = job.specs
+    options = job.options
     parts = _parts_of_run([bucket.runs[r] for bucket in buckets])
     depths, counts = map(np.concatenate, zip(*(part.depths for part in parts), strict=True))
     in_run = int(counts.sum())
@@ -611,7 +620,8 @@ def comparison(
         m = job.specs.index(spec)
         return compare.share(results, r, of_runs[r].total[0, m], of_runs[r].size[0, m])
 
-    judged, notices = compare.Judged.of(summary, judged_mean), compare.notices_of(summary, values)
+    judged = compare.Judged.of(summary, judged_mean)
+    notices = compare.notices_of(summary, values)
     inputs = {"qrels": summary.judged_by, "options": dict(summary.options)}
     return compare.compare_values(values, options, notices, judged=judged, inputs=inputs, sections=(section,))
 
@@ -624,7 +634,8 @@ def _t_test(
     """
     mean, *means = pair.mean[:, m].tolist()
     size, _, _, won, lost, lowest, highest = (column[0, m].item() for column in pair)
-    n, sd = int(size), float(pair.sd[0, m])
+    n = int(size)
+    sd = float(pair.sd[0, m])
     reason = tests.reason_without_p(np.array([lowest, highest][:n]))
     if shortfall:
         outcome = tests.untested(mean, shortfall)

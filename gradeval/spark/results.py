@@ -277,7 +277,8 @@ class SparkResults:
         inputs = [("qrels", qrels), *(("run", table) for table in runs.values())]
         check_names([InputNames(table.path, role, table.names) for role, table in inputs], request.options)
         self._tables = [wire(table, "score", request) for table in runs.values()]
-        self._qrels, self._request = wire(qrels, "grade", request), request
+        self._qrels = wire(qrels, "grade", request)
+        self._request = request
         is_table = may_be_table and self._tables[0].run is not None
         self._names = None if is_table else [*runs]  # None where they are in the column "run"
         self._runs = self._tables[0].frame  # all runs

@@ -358,7 +358,8 @@ def _text_table(session: SparkSession, path: str, where: str, kind: str, columns
             hint = "Spark reads JSON Lines, an object on each line"
             raise InputError(path, "the first line is not a JSON object", line=1, hint=hint)
         members = F.from_json("value", schema(names), {"columnNameOfCorruptRecord": _LINE})
-        frame, text_of_line = text.withColumn(_MEMBERS, members), "value"
+        frame = text.withColumn(_MEMBERS, members)
+        text_of_line = "value"
         is_object = F.json_object_keys("value").isNotNull() & F.col(_MEMBERS).getField(_LINE).isNull()
         is_wrong = ~is_object | F.try_parse_json("value").isNull()  # which rejects a repeated key at any depth
         message = F.when(~is_object, "not a valid JSON object").otherwise("a key is in the object twice")
@@ -370,7 +371,8 @@ def _text_table(session: SparkSession, path: str, where: str, kind: str, columns
             raise InputError(path, "the first line is no header with the names of at least two columns", line=1)
         reader = session.read.option("header", True).option("sep", header.delimiter)
         reader = reader.option("escape", '"').option("columnNameOfCorruptRecord", _LINE)
-        frame, text_of_line = reader.schema(schema(reader.csv(where).columns)).csv(where), _LINE
+        frame = reader.schema(schema(reader.csv(where).columns)).csv(where)
+        text_of_line = _LINE
         is_wrong = F.col(_LINE).isNotNull()
         message = F.lit(f"not as many fields as the header, which has {len(header.names)}")
         fields = ("*",)
@@ -404,7 +406,8 @@ def parsed(batches, number):  # type: ignore[no-untyped-def]  # Spark would look
         query = np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds))
         ids = [columns.queries.take(query), columns.documents]
         if number == "grade":
-            subtopic, none = columns.subtopic, np.zeros(len(columns.value), np.int64)
+            subtopic = columns.subtopic
+            none = np.zeros(len(columns.value), np.int64)
             ids.append(subtopic if isinstance(subtopic, Ids) else Ids.of([subtopic or b""]).take(none))
         rows = [text_column(pa, of_rows) for of_rows in ids]
         rows.insert(2, pa.array(columns.value))

@@ -46,13 +46,17 @@ class Ratings(Record, eq=False):
         from scipy.sparse import csr_array
 
         rated = (~np.isnan(grades)).sum(axis=0)
-        grades, query, rated = grades[:, rated > 1], query[rated > 1], rated[rated > 1]
+        grades = grades[:, rated > 1]
+        query = query[rated > 1]
+        rated = rated[rated > 1]
         is_rated = ~np.isnan(grades)
-        levels, queries = distinct(grades[is_rated]), distinct(query)
+        levels = distinct(grades[is_rated])
+        queries = distinct(query)
         row, code = np.searchsorted(queries, query), np.searchsorted(levels, grades)
         size = len(levels)
         columns = [rater * size + code[rater, is_rated[rater]] for rater in range(len(grades))]
-        rows, weights = [row[has] for has in is_rated], [np.ones(len(column)) for column in columns]
+        rows = [row[has] for has in is_rated]
+        weights = [np.ones(len(column)) for column in columns]
         both = [(a, b, is_rated[a] & is_rated[b]) for a, b in combinations(range(len(grades)), 2)]
         pairs = np.concatenate([code[a, has] * size + code[b, has] for a, b, has in both])
         kinds, kind = np.unique(pairs, return_inverse=True)
@@ -119,7 +123,8 @@ class Ratings(Record, eq=False):
         counts: how often each gave each grade, (B, 2, G). pairs: documents by the kind of pair, (B, K).
         Source: Cohen, "A coefficient of agreement for nominal scales", 1960; "Weighted kappa", 1968.
         """
-        documents, value = pairs.sum(axis=1), self.levels / max(float(np.abs(self.levels).max()), 1.0)
+        documents = pairs.sum(axis=1)
+        value = self.levels / max(float(np.abs(self.levels).max()), 1.0)
         p, q = (counts[:, rater] / documents[:, None] for rater in (0, 1))
         means = [(shares * value).sum(axis=1) for shares in (p, q)]
         spread = (
@@ -166,9 +171,12 @@ def estimates(ratings: Ratings, alpha: float, sampling: Sampling) -> list[tuple[
     values = ratings.overall().tolist()
     if len(ratings.queries) < 2:
         return [(value, math.nan, math.nan) for value in values]
-    made, columns = [], (ratings.resampled(sampling).T, ratings.without_each().T, ratings.units)
+    made = []
+    columns = (ratings.resampled(sampling).T, ratings.without_each().T, ratings.units)
     for value, of_samples, of_others, unit in zip(values, *columns, strict=True):
-        valid, low, high = of_samples[~np.isnan(of_samples)], math.nan, math.nan
+        valid = of_samples[~np.isnan(of_samples)]
+        low = math.nan
+        high = math.nan
         if not np.isnan(value) and len(valid):
             influence = _influences(of_others, unit)
             if influence.any() and np.ptp(valid) != 0:

@@ -82,7 +82,8 @@ def sign_flip_intervals(
     """
     k = fewest_extreme(flips, alpha)
     held = np.empty((2, columns, flips_held(flips, alpha)))  # low, and -high
-    extreme, count = np.zeros(columns, np.int64), 0
+    extreme = np.zeros(columns, np.int64)
+    count = 0
     for low, high in blocks:
         extreme += ((low <= 0) & (high >= 0)).sum(axis=0)
         if count + len(low) > held.shape[2]:
@@ -144,7 +145,8 @@ def walsh_order_statistic(ordered: Floats, position: int) -> float:
         if position < below:
             last = lower
         else:
-            first, position = upper, position - through
+            first = upper
+            position = position - through
     columns = np.arange(width.sum()) - np.repeat(np.cumsum(width) - last, width)
     sums = np.repeat(ordered, width) + ordered[columns]
     return float(np.partition(sums, position)[position]) / 2
@@ -174,8 +176,10 @@ def bca_interval(
     """
     from scipy.special import ndtr, ndtri
 
-    slack, samples = TOLERANCE * float(np.abs(pairs).max()), len(means)
-    below, through = int((means < mean - slack).sum()), int((means <= mean + slack).sum())
+    slack = TOLERANCE * float(np.abs(pairs).max())
+    samples = len(means)
+    below = int((means < mean - slack).sum())
+    through = int((means <= mean + slack).sum())
     # with few samples all may lie on one side, where the normal quantile would be infinite
     bias = ndtri(min(max((below + through) / 2 / samples, 0.5 / samples), 1 - 0.5 / samples))
     u = weights * (pairs - mean)
@@ -203,11 +207,13 @@ def power_of_t_test(effect_size: float, n: float, alpha: float) -> float:
     """
     from scipy.special import ndtr, stdtrit
 
-    df, shift = n - 1, abs(effect_size) * math.sqrt(n)
+    df = n - 1
+    shift = abs(effect_size) * math.sqrt(n)
     quantile = -float(stdtrit(df, alpha / 2))
     # W lies within 10 of its standard deviations of 1, and the normal is decided 9 of its own from its middle
     reach = 10 / math.sqrt(2 * df)
-    low, high = max(0.0, 1 - reach), 1 + reach
+    low = max(0.0, 1 - reach)
+    high = 1 + reach
     edges = np.unique(np.clip([low, (shift - 9) / quantile, (shift + 9) / quantile, high], low, high))
     nodes, weights = _legendre(96)
     nodes, weights, width = (nodes + 1) / 2, weights / 2, np.diff(edges)[:, None]  # on (0, 1)
@@ -233,7 +239,8 @@ def smallest_effect_size(n: float, alpha: float, power: float = 0.8) -> float:
         return math.nan
     low, high = 0.0, 1.0
     while power_of_t_test(high, n, alpha) < power:
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while low < (middle := (low + high) / 2) < high:
         low, high = (low, middle) if power_of_t_test(middle, n, alpha) >= power else (middle, high)
     return high
@@ -248,6 +255,7 @@ def queries_needed(effect_size: float, alpha: float, power: float = 0.8) -> floa
     while power_of_t_test(effect_size, high, alpha) < power:
         if high == MOST_QUERIES:
             return math.inf
-        low, high = high, min(2 * high, MOST_QUERIES)
+        low = high
+        high = min(2 * high, MOST_QUERIES)
     between = range(low + 1, high)
     return low + 1 + bisect_left(between, True, key=lambda n: power_of_t_test(effect_size, n, alpha) >= power)

@@ -79,7 +79,8 @@ def maxt(differences: Floats, sampling: Sampling, weights: Floats | None = None)
     if len(rows) > FEW_PAIRS:  # random signs belong to the rows: all stay in their places
         rows = np.arange(len(valid))
     weighted = differences[:, family] * weights[:, None]
-    values, pairs = np.where(valid, weighted, 0.0)[rows], valid.sum(axis=0)
+    values = np.where(valid, weighted, 0.0)[rows]
+    pairs = valid.sum(axis=0)
     fixed = FixedPoint.of(values)
     total = fixed.parts.sum(axis=0)
     scale = np.sqrt(pairs) * np.array([root_sum_of_squares(column) for column in values.T])
@@ -162,8 +163,11 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
     # on a scale where the largest value is about 1, no square of a small value vanishes
     exponent = int(np.frexp(np.abs(complete).max())[1])
     complete = np.ldexp(complete, -exponent)
-    of_system, of_query, overall = _means(complete.T), _means(complete), _sum(complete) / complete.size
-    residuals, df = complete - of_query[:, None] - of_system + overall, (systems - 1) * (queries - 1)
+    of_system = _means(complete.T)
+    of_query = _means(complete)
+    overall = _sum(complete) / complete.size
+    residuals = complete - of_query[:, None] - of_system + overall
+    df = (systems - 1) * (queries - 1)
     variance = _sum(residuals**2) / df
     reason = NO_RESIDUAL if np.abs(residuals).max() <= TOLERANCE * np.abs(complete).max() else ""
 
@@ -225,7 +229,8 @@ def randomized_tukey_hsd(values: Floats, alpha: float, sampling: Sampling) -> Tu
         return TukeyHSD(queries, unknown, unknown, math.nan, TOO_FEW)
     # as multiples of a unit, 2^-49 of the largest value for 7,000 queries: no sum of them reaches 2^62
     exponent = int(np.frexp(np.abs(complete).max())[1]) - (62 - queries.bit_length())
-    integers, unit = np.rint(np.ldexp(complete, -exponent)).astype(np.int64), math.ldexp(1.0, exponent)
+    integers = np.rint(np.ldexp(complete, -exponent)).astype(np.int64)
+    unit = math.ldexp(1.0, exponent)
     totals = integers.sum(axis=0)
     sums = (totals[:, None] - totals) * unit
     spread = np.ptp(complete, axis=1)
@@ -246,7 +251,8 @@ def randomized_tukey_hsd(values: Floats, alpha: float, sampling: Sampling) -> Tu
     extreme = len(ranges) - np.searchsorted(ranges + slack, np.abs(sums))
     p = (extreme + 1) / (len(ranges) + 1)
     needed = fewest_extreme(len(ranges), alpha)
-    differences, margin = sums / queries, float(ranges[-needed]) / queries if needed else math.inf
+    differences = sums / queries
+    margin = float(ranges[-needed]) / queries if needed else math.inf
     if ((np.abs(differences) <= margin) != (p >= alpha)).any():  # a tie but for rounding
         margin += slack / queries
     np.fill_diagonal(p, np.nan)

@@ -68,7 +68,8 @@ class Stream:
     def __init__(self, seed: int, purpose: int, block: int) -> None:
         from numpy.random import Philox
 
-        key, counter = np.array([seed, purpose], np.uint64), np.array([0, 0, block, 0], np.uint64)
+        key = np.array([seed, purpose], np.uint64)
+        counter = np.array([0, 0, block, 0], np.uint64)
         self._generator = Philox(key=key, counter=counter)
 
     def take(self, count: int, dtype: str = "<u8") -> NDArray[Any]:
@@ -119,13 +120,15 @@ def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats],
     flip those over the flipped queries. A random flip begins with a new word of the block's stream, of which
     bit q, from the low one on, is set if query q is flipped; a block has 1,024 flips.
     """
-    queries, count = len(columns), sampling.flips(len(columns))
+    queries = len(columns)
+    count = sampling.flips(len(columns))
 
     def result(flips: NDArray[np.uint8]) -> R:
         """Of flips (rows, bytes), with a bit for each query."""
         sums = np.zeros((len(flips), columns.shape[1]))
         for start in range(0, queries, _CHUNK):
-            packed, size = flips[:, start // 8 : (start + _CHUNK) // 8], min(_CHUNK, queries - start)
+            packed = flips[:, start // 8 : (start + _CHUNK) // 8]
+            size = min(_CHUNK, queries - start)
             bits = np.unpackbits(packed, axis=1, count=size, bitorder="little")
             sums += bits.astype(np.float64) @ columns[start : start + _CHUNK]
         return function(sums)
@@ -135,7 +138,8 @@ def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats],
         return
 
     def one_block(block: int) -> R:
-        rows, size = min(_BLOCK, count - block * _BLOCK), 8 * -(-queries // 64)
+        rows = min(_BLOCK, count - block * _BLOCK)
+        size = 8 * -(-queries // 64)
         return result(Stream(sampling.seed, SIGNS, block).take(rows * size, "u1").reshape(rows, size))
 
     yield from ordered_map(one_block, range(-(-count // _BLOCK)), sampling.jobs)
@@ -197,7 +201,8 @@ def poisson_thresholds(mean: float) -> Ints:
     """
     with localcontext() as context:
         context.prec = 50
-        term, total = (-Decimal(mean)).exp(), Decimal(0)
+        term = (-Decimal(mean)).exp()
+        total = Decimal(0)
         thresholds: list[int] = []
         for k in range(_UNKNOWN):
             total += term
@@ -239,7 +244,8 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
     def add(tables_of: Sequence[list[Ints]], block: int, part: tuple[int, list[Ints]]) -> None:
         """Add to a part of a span: its place there, the sums of its groups. block: that of the first part."""
         tile, sums = part
-        samples, stream = len(sums[0]), Stream(sampling.seed, PERMUTATIONS, block + tile * tiles)
+        samples = len(sums[0])
+        stream = Stream(sampling.seed, PERMUTATIONS, block + tile * tiles)
         drawn = stream.take(len(tables_of) * lookup.draws * samples, "<u4")
         cells = np.empty(samples * max(lookup.sizes), np.int64)
         for tables, halves in zip(tables_of, drawn.reshape(len(tables_of), -1, samples), strict=True):
@@ -327,7 +333,8 @@ def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
     """
     queries, systems = integers.shape
     block_rows = max(1, _PERMUTED // integers.size)
-    columns, total = np.ascontiguousarray(integers.T), integers.sum()
+    columns = np.ascontiguousarray(integers.T)
+    total = integers.sum()
 
     def one_block(block: int) -> Floats:
         rows = min(block_rows, sampling.samples - block * block_rows)
@@ -335,7 +342,8 @@ def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
         drawn = Stream(sampling.seed, PERMUTATIONS, block).take((systems - 1) * size, "<u4")
         remaining = np.repeat(columns[:, None], rows, axis=1).reshape(-1)
         sums = np.empty((systems, rows), np.int64)
-        cells, moved = np.arange(size), np.empty(size, np.int64)
+        cells = np.arange(size)
+        moved = np.empty(size, np.int64)
         for step, last in enumerate(range(systems - 1, 0, -1)):
             position = scaled(drawn[step * size : (step + 1) * size], last + 1)
             position *= size

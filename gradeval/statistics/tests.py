@@ -61,7 +61,8 @@ def summarize(differences: Floats, weights: Floats | None = None) -> PairedSumma
     """
     sample = Sample.of(differences, weights)
     has_effect_size = not reason_without_p(sample.values) and sample.sd > 0
-    wins, losses = int((sample.values > 0).sum()), int((sample.values < 0).sum())
+    wins = int((sample.values > 0).sum())
+    losses = int((sample.values < 0).sum())
     return PairedSummary(
         n=sample.n,
         effective_n=sample.effective_n,
@@ -147,7 +148,8 @@ def t_outcome(n: float, mean: float, sd: float, alpha: float) -> PairedOutcome:
     """
     from scipy.special import stdtr
 
-    error, df = sd / math.sqrt(n), max(n - 1, intervals.LEAST_DF)
+    error = sd / math.sqrt(n)
+    df = max(n - 1, intervals.LEAST_DF)
     p = 2 * float(stdtr(df, -abs(mean / error))) if df > intervals.LEAST_DF else 1.0
     interval = intervals.agreeing(intervals.t_interval(mean, error, df, alpha), p, alpha, mean)
     return PairedOutcome(p, *interval, mean, f"t with {df:.1f} degrees of freedom".replace(".0 ", " "))
@@ -180,7 +182,8 @@ def _by_ranks(
     method: str,
 ) -> PairedOutcome:
     """The outcome of a test by ranks; balance: its statistic. See intervals.rank_interval."""
-    p, interval = p_value(abs(balance)), intervals.rank_interval(order_statistic, size, p_value, alpha)
+    p = p_value(abs(balance))
+    interval = intervals.rank_interval(order_statistic, size, p_value, alpha)
     low, high = intervals.agreeing(interval, p, alpha, balance)
     median = (order_statistic((size - 1) // 2) + order_statistic(size // 2)) / 2
     # ties may leave a median of exactly 0 though the test rejects 0: the open end of the interval
@@ -203,7 +206,8 @@ def wilcoxon_test(sample: Sample, alpha: float) -> PairedOutcome:
     magnitude = np.abs(nonzero)[order]
     # magnitudes that agree to 1e-12 of the largest are made equal
     starts = np.diff(magnitude, prepend=-1.0) > TOLERANCE * magnitude.max(initial=0.0)
-    n, position = len(nonzero), np.empty(len(nonzero), np.int64)
+    n = len(nonzero)
+    position = np.empty(len(nonzero), np.int64)
     position[order] = np.cumsum(starts) - 1
     ordered = np.sort(np.copysign(magnitude[starts][position], nonzero))
     count = np.bincount(position)
@@ -263,23 +267,27 @@ def _flipped(differences: Floats, weights: Floats, alpha: float, sampling: Sampl
     is at least as extreme as none for v from the lesser to the greater of the means S / F and S' / F', and for
     every v if one has no differences. A sum within half the tolerance counts as 0, so that ties have v = 0.
     """
-    queries, valid = len(differences), ~np.isnan(differences)
+    queries = len(differences)
+    valid = ~np.isnan(differences)
     weighted = np.where(valid, differences * weights[:, None], 0.0)
     fixed = FixedPoint.of(weighted)
     patterns, pattern = _patterns(valid)
     shares = FixedPoint.of(patterns * weights[:, None])
     columns = np.concatenate([fixed.parts, shares.parts], axis=1)
-    total, last = columns.sum(axis=0), fixed.parts.shape[1]
+    total = columns.sum(axis=0)
+    last = fixed.parts.shape[1]
     slack = np.array([TOLERANCE / 2 * math.fsum(column) for column in np.abs(weighted).T.tolist()])
 
     def mean(sums: Floats) -> Floats:
-        value, share = fixed.value(sums[:, :last]), shares.value(sums[:, last:])[:, pattern]
+        value = fixed.value(sums[:, :last])
+        share = shares.value(sums[:, last:])[:, pattern]
         value[np.abs(value) <= slack] = 0.0
         return value / share
 
     def ranges(sums: Floats) -> tuple[Floats, Floats]:
         with np.errstate(invalid="ignore", divide="ignore"):
-            flipped, complements = mean(sums), mean(total - sums)
+            flipped = mean(sums)
+            complements = mean(total - sums)
         low, high = np.minimum(flipped, complements), np.maximum(flipped, complements)
         return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
@@ -334,7 +342,8 @@ def interval_of_mean(
     't', or 'bootstrap', BCa of 100,000 resamples. confidence: in percent. bounds: the lowest and the highest
     value that there can be, at which t intervals end. weights: of the queries, (Q,).
     """
-    sample, alpha = Sample.of(values, weights), 1 - confidence / 100
+    sample = Sample.of(values, weights)
+    alpha = 1 - confidence / 100
     if sample.n < 2:
         return math.nan, math.nan
     if method == "bootstrap":

@@ -247,7 +247,8 @@ class Explanation(WithNotices, Tabular):
         best = {term.document: term for term in self.ideal or () if self.has_losses}
         losses = []
         for document in self.documents if self.has_losses else ():
-            adds, ideal = self.contributions.get(document, 0.0), best.get(document)
+            adds = self.contributions.get(document, 0.0)
+            ideal = best.get(document)
             position, ideally = (ideal.position, ideal.contribution) if ideal else (None, 0.0)
             if ideal or adds:
                 losses.append(Loss(document, position, adds, ideally, ideally - adds))
@@ -460,7 +461,8 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
     """
     if spec.metric.higher_is_better is None:
         raise MetricError(f"{spec}: neither high nor low values are better, so no query is the worst")
-    jobs, chosen = options.jobs or default_jobs(), chosen_queries(qrels, options)
+    jobs = options.jobs or default_jobs()
+    chosen = chosen_queries(qrels, options)
     reduced = [run.reduce(qrels, jobs) for run in runs]
     by_run = [counted_queries(chosen, of_run.retrieved > 0, options) for of_run in reduced]
     counted = np.logical_and.reduce(by_run)
@@ -542,7 +544,8 @@ def _documents(
 ) -> tuple[tuple[Document, ...], dict[int, Document]]:
     """All documents of query q, as Explanation.documents, and the judged ones by their rows in the qrels."""
     first, last = qrels.offsets[q : q + 2].tolist()
-    ids, query = qrels.documents.take(slice(first, last)).compact(), qrels.queries.take(np.array([q]))
+    ids = qrels.documents.take(slice(first, last)).compact()
+    query = qrels.queries.take(np.array([q]))
     rows = columns.of_queries(IdIndex(query))
     unjudged = np.flatnonzero(IdIndex(ids).find(rows.documents) < 0)
     ids = Ids.joined([ids, rows.documents.take(unjudged).compact()])
@@ -669,7 +672,9 @@ def _terms(
     value = np.broadcast_to(terms.value, terms.row.shape)
     of_row = [None if row < 0 else documents[row] for row in terms.row.tolist()]
     nothing: list[Any] = [None] * len(of_row)
-    gain, discount, ranks = nothing, nothing, rank[terms.row].tolist() if terms is whole else nothing
+    gain = nothing
+    discount = nothing
+    ranks = rank[terms.row].tolist() if terms is whole else nothing
     if isinstance(terms, DiscountedTerms):
         ranks, gain, discount = (column.tolist() for column in (terms.rank, terms.gain, terms.discount))
     position = [None if at is None or at == math.inf else int(at) for at in ranks]

@@ -54,7 +54,8 @@ def document(
 def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) -> Iterator[Block]:
     other = explanation.against
     value = value_of(explanation, digits)
-    query, run = f"{visible(explanation.display)}, query {visible(explanation.query)}", visible(explanation.run)
+    query = f"{visible(explanation.display)}, query {visible(explanation.query)}"
+    run = visible(explanation.run)
     if explanation.query_text:
         query += f" ({_cut(explanation.query_text)})"
     if other is None:
@@ -224,7 +225,8 @@ def _term_of_0(
 
 def fraction(explanation: Explanation, digits: Digits) -> str:
     """'nDCG@10 = DCG 4.2531 / ideal DCG 8.8928 = 0.4783'."""
-    name, value = visible(explanation.display), value_of(explanation, digits)
+    name = visible(explanation.display)
+    value = value_of(explanation, digits)
     if explanation.is_empty:
         return f"No document is relevant: the value is {value} (see --no-relevant)."
     if math.isnan(explanation.value):

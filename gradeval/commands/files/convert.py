@@ -190,7 +190,9 @@ class _Reading:
 
     def __init__(self, file: TableFile, conversion: Conversion, collapse: Collapse, jobs: int) -> None:
         self.file, self.conversion, self.collapse, self.jobs = file, conversion, collapse, jobs
-        self.name, self.role, self.writer = file.source.name, file.role, WRITERS[conversion.to]
+        self.name = file.source.name
+        self.role = file.role
+        self.writer = WRITERS[conversion.to]
         self.problems = Problems(self.name, math.inf, "gradeval validate lists all of them")
         self.tag = b""
         self.ranks = RankCheck()
@@ -253,7 +255,9 @@ class _Reading:
 
     def _batch(self, rows: JudgmentRows) -> Columns:
         """The rows that are written, in order; what is wrong with them is added to the problems."""
-        line, table, subtopic = rows.line(), rows.qrels, None
+        line = rows.line()
+        table = rows.qrels
+        subtopic = None
         ties = self.conversion.ties or ("input" if self.role == "qrels" else format_of(self.file.kind).ties)
         if self.role == "qrels":
             self.problems.add(rows.out_of_range())
@@ -262,10 +266,13 @@ class _Reading:
             if rows.subtopic is not None and self.writer.has_subtopics:
                 self.has_subtopics = True
                 row = np.delete(np.arange(len(line)), rows.again)
-                table, line, subtopic = rows.by_subtopic(row), line[row], rows.subtopic.take(row)
+                table = rows.by_subtopic(row)
+                line = line[row]
+                subtopic = rows.subtopic.take(row)
             else:
                 self.counts["subtopics"] = len(rows.further)
-                table, line = rows.without_duplicates(), line[rows.kept()]
+                table = rows.without_duplicates()
+                line = line[rows.kept()]
             self.counts["real"] = int(np.count_nonzero(table.grade != np.rint(table.grade)))
         else:
             if len(rows.again) and not self.collapse.duplicates:

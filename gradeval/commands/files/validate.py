@@ -47,7 +47,9 @@ class Issues:
     """Errors or warnings of a file: the first by line (from 1), and counts by kind. notices: of warnings."""
 
     def __init__(self, limit: int) -> None:
-        self.limit, self._first, self._kinds = limit, list[Problem](), Counter[str]()
+        self.limit = limit
+        self._first = list[Problem]()
+        self._kinds = Counter[str]()
         self.notices: dict[NoticeKind, None] = {}
 
     def add(self, problem: Problem, first_line: int = 0, notice: NoticeKind | None = None) -> None:
@@ -195,7 +197,8 @@ class Validation(Printable, Tabular):
 
 
 def document(validation: Validation, options: RenderOptions) -> OutputDocument:
-    files, total = validation.files, _count(validation.errors, validation.warnings)
+    files = validation.files
+    total = _count(validation.errors, validation.warnings)
     last = [Lines([f"{many(len(files), 'file', 'files')}: {total}"])] if len(files) > 1 else []
     blocks = [*(Lines(list(_file(file, options.colour))) for file in files), *last]
     return OutputDocument(blocks=lambda: blocks, content=validation.to_dict, is_log=True)
@@ -259,7 +262,8 @@ def _of_qrels(facts: QrelsFacts) -> Iterator[tuple[str, str]]:
     subtopics = f"{facts.subtopics:,} of further subtopics of a document" if facts.subtopics else ""
     unrated = f"{many(facts.unrated, 'row', 'rows')} without a rating left out" if facts.unrated else ""
     yield "judgments", _listed(f"{facts.judgments:,}", duplicates, subtopics, unrated)
-    grades, name = facts.grades, "grades"
+    grades = facts.grades
+    name = "grades"
     if len(grades) > _MOST_GRADES:
         yield name, f"{len(grades):,} from {grades[0][0]:g} to {grades[-1][0]:g}; the most frequent:"
         grades = tuple(sorted(sorted(grades, key=lambda row: row[1], reverse=True)[:_MOST_GRADES]))
@@ -335,7 +339,8 @@ def validate(
         raise OptionError("no files given")
     roles: list[str | None] = ["run"] * len(paths)
     if qrels is not None:
-        paths, roles = [qrels, *paths], ["qrels", *roles]
+        paths = [qrels, *paths]
+        roles = ["qrels", *roles]
     return Checks(Options(**options), max_errors).validation(paths, roles)
 
 
@@ -445,7 +450,8 @@ class Checks:
         if not run.lines:
             return
         reduced = run.reduced()
-        has_common_query, all_queries = bool((reduced.retrieved > 0).any()), np.ones(len(qrels.queries), bool)
+        has_common_query = bool((reduced.retrieved > 0).any())
+        all_queries = np.ones(len(qrels.queries), bool)
         share = judged_share(qrels, reduced, all_queries, FIRST_RANKS) if has_common_query else None
         facts = report.facts = run.facts(self.judgments is not None, share)
         if reduced.extra.lines:
@@ -582,11 +588,14 @@ class CountedRun(Total):
         of these where they do so on balance, otherwise -1.
         """
         result = super().find(lines)
-        segments, starts = Segments(lines.bounds), lines.bounds[:-1]
+        segments = Segments(lines.bounds)
+        starts = lines.bounds[:-1]
         ties = segments.ties(segments.sorted_descending(lines.score))
         of_tie = np.where(ties.lengths > 1, ties.lengths, 0)
         tied = np.bincount(segments.query[ties.offsets[:-1]], of_tie, segments.count)
-        ranked, rising, first = np.zeros(len(starts)), np.zeros(len(starts)), np.full(len(starts), -1)
+        ranked = np.zeros(len(starts))
+        rising = np.zeros(len(starts))
+        first = np.full(len(starts), -1)
         self.has_ranks |= lines.rank is not None
         if lines.rank is not None and len(starts):
             rises = np.sign(np.diff(lines.rank)) * np.sign(np.diff(lines.score))
@@ -594,7 +603,8 @@ class CountedRun(Total):
             rises[starts] = 0
             columns = rises != 0, rises > 0
             ranked, rising = (np.add.reduceat(column, starts, dtype=np.float64) for column in columns)
-            rows, against = np.flatnonzero(rises > 0), np.flatnonzero(np.add.reduceat(rises, starts) > 0)
+            rows = np.flatnonzero(rises > 0)
+            against = np.flatnonzero(np.add.reduceat(rises, starts) > 0)
             first[against] = lines.line[rows[np.searchsorted(rows, starts[against])]]
         numbers = lines.query, segments.lengths, tied, ranked > 0, rising, first
         return result.replace(details=np.array([column.astype(np.int64) for column in numbers]))

@@ -252,7 +252,8 @@ def _line(axes: Any, line: Line, position: int, count: int) -> Any:
 
 
 def _bars(axes: Any, bars: Bars, width: float) -> None:
-    count, y = len(bars.y), bars.y
+    count = len(bars.y)
+    y = bars.y
     x = np.arange(1, count + 1)
     won, lost = (_BLUE, _ORANGE) if bars.sign > 0 else (_ORANGE, _BLUE)
     if count <= _MOST_BARS:
@@ -264,7 +265,8 @@ def _bars(axes: Any, bars: Bars, width: float) -> None:
     axes.axhline(bars.mean, color="black", linestyle=(0, (5, 2)), linewidth=0.8, zorder=3)
     beside = count + 0.5 + max(0.5, _BESIDE * count)  # where the mean stands
     if not math.isnan(bars.low):
-        errors, sizes = [[bars.mean - bars.low], [bars.high - bars.mean]], {"markersize": 3, "capsize": 2}
+        errors = [[bars.mean - bars.low], [bars.high - bars.mean]]
+        sizes = {"markersize": 3, "capsize": 2}
         axes.errorbar([beside], [bars.mean], errors, fmt="D", color="black", elinewidth=1, zorder=4, **sizes)
     axes.set_xlim(0.4, beside + max(0.5, _BESIDE * count))
     room = (width - 0.7) * _POINTS / max(count, 1)

@@ -213,14 +213,16 @@ def queries(
             baseline=baseline, confidence=confidence, min_coverage=0.0, jobs=options.get("jobs", 0)
         )
         comparison = compare.compare_results(results, specs, chosen)
-        pairs, notices = comparison.comparisons, list(comparison.notices)
+        pairs = comparison.comparisons
+        notices = list(comparison.notices)
         baseline = pairs[0].baseline
         corrected = f", corrected for {len(pairs)} comparisons (Holm)" if len(pairs) > 1 else ""
         note += f" difference; p of the paired t-test{corrected}"
         panels, numbers = of_pairs(values, pairs)
     else:
         values.run(baseline)  # raises where there is no such run
-        notices, baseline = [*compare.notices_of(results, values)], None
+        notices = [*compare.notices_of(results, values)]
+        baseline = None
         panels, numbers = _of_run(values, of_results.means[0].tolist(), confidence)
     fields = _of_results("queries", results, specs, notices, baseline=baseline, confidence=confidence)
     return doc.warned(Picture(**fields, note=note, panels=tuple(panels), tables=tuple(numbers)))
@@ -247,7 +249,8 @@ def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list
     panels, rows, summary = list[Panel](), list[Row](), list[Row]()
     for pair in pairs:
         label = pair.run, pair.baseline, pair.metric
-        m, runs = values.metric(pair.metric), (values.run(pair.baseline), values.run(pair.run))
+        m = values.metric(pair.metric)
+        runs = (values.run(pair.baseline), values.run(pair.run))
         metric = values.metrics[m]
         columns = [*(values.values[run, m] for run in runs), values.differences(*runs)[m]]
         ids, heights, of_queries = _best_first(values, columns, metric.sign)
@@ -426,7 +429,8 @@ def phi(
     id, or several, whose φ are drawn; by default φ of all judgments as one query, and the median and the
     quartiles of φ over the queries that have the grade or a higher one. Raises GradevalError.
     """
-    specs, chosen = parse(metric), Options(**options)
+    specs = parse(metric)
+    chosen = Options(**options)
     check_inputs([("qrels", qrels)], chosen)
     judged = open_qrels(qrels, chosen).qrels
     whole = _table(judged.grade, judged.offsets)
@@ -486,7 +490,8 @@ def _phi_tables(drawn: Mapping[str, PhiOfQuery], longest: int) -> list[Table]:
 def _table(grade: Floats, offsets: Ints) -> Judgments:
     """Judgments of which nothing is retrieved."""
     count, segments = len(grade), Segments(offsets)
-    nowhere, nothing = np.full(count, np.inf), np.zeros(segments.count, np.int64)
+    nowhere = np.full(count, np.inf)
+    nothing = np.zeros(segments.count, np.int64)
     return Judgments(segments, grade, nowhere, -nowhere, document=np.arange(count), retrieved=nothing)
 
 
@@ -507,7 +512,8 @@ def _quartiles(function: RelevanceFunction, judgments: Judgments) -> tuple[Line,
     grade = distinct(np.maximum(judgments.grade, 0.0))
     if len(grade) > _SAMPLES:
         grade = np.linspace(grade[0], grade[-1], _SAMPLES)
-    quartiles, reach = np.full((3, len(grade)), np.nan), np.zeros(len(grade), np.int64)
+    quartiles = np.full((3, len(grade)), np.nan)
+    reach = np.zeros(len(grade), np.int64)
     for g, value in enumerate(grade.tolist() if len(queries) else ()):
         reaching = queries[judgments.highest[queries] >= value]
         reach[g] = len(reaching)
@@ -539,7 +545,8 @@ def swaps(
     """
     confidence = CompareOptions(confidence=confidence).confidence
     done = experiments.swaps(metrics, progress=progress, **options)
-    specs, repeats = parse(done.options["metrics"]), done.options["repeats"]
+    specs = parse(done.options["metrics"])
+    repeats = done.options["repeats"]
     low, high = t_intervals(done.mean, done.sd, done.count, 1 - confidence / 100)
     lowest, highest = np.array([spec.metric.bounds for spec in specs]).T[:, :, None]  # (M, 1) each
     low, high = np.maximum(low, lowest), np.minimum(high, highest)
@@ -614,7 +621,8 @@ def _drawn(y: Floats, low: float, high: float) -> str:
 
 
 def _of_bars(bars: Bars, digits: Digits) -> Iterator[str]:
-    count, pair = len(bars.y), bars.pair
+    count = len(bars.y)
+    pair = bars.pair
     if not count:
         yield "No query has a value."
         return
@@ -651,7 +659,8 @@ def _extremes(bars: Bars) -> dict[str, list[tuple[str, float]]]:
 
 def _curves(panel: Panel, digits: Digits) -> doc.Grid:
     """The curve of each run, on one scale for all, and its values at some of the cutoffs."""
-    lines, x = panel.lines, panel.lines[0].x
+    lines = panel.lines
+    x = panel.lines[0].x
     places = spaced(len(x), _MOST_VALUES)
     y = np.concatenate([line.y[~np.isnan(line.y)] for line in lines])
     low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)

@@ -456,7 +456,9 @@ class _RatedSets(NamedTuple):
 
 
 def _rated(sets: _JudgmentSets) -> _RatedSets:
-    paths, grades, union = sets.paths, sets.grades, sets.union.qrels
+    paths = sets.paths
+    grades = sets.grades
+    union = sets.union.qrels
     ids = union.queries.tolist()
     by_id = sorted(range(len(ids)), key=ids.__getitem__)
     query = np.argsort(by_id)[Segments(union.offsets).query]
@@ -496,7 +498,9 @@ def _query_table(rated: _RatedSets) -> Table:
 def _confusion(rated: _RatedSets) -> Iterator[Table]:
     """How many documents of their common queries two sets of judgments share, and with which grades."""
     sets, query = rated.columns, rated.query
-    documents, cells, matrices = list[Row](), list[Row](), []
+    documents = list[Row]()
+    cells = list[Row]()
+    matrices = []
     for names, grades in rated.pairs:
         label = names[: len(sets)]
         by_first, by_second = ~np.isnan(grades)
@@ -509,7 +513,8 @@ def _confusion(rated: _RatedSets) -> Iterator[Table]:
         kind, count = np.unique(first * len(levels) + second, return_counts=True)
         if 0 < len(levels) <= _SHOWN:  # few enough to list those that no document has
             count = np.bincount(kind, count, len(levels) ** 2).astype(np.int64)
-            kind, by_level = np.arange(len(count)), count.reshape(len(levels), -1)
+            kind = np.arange(len(count))
+            by_level = count.reshape(len(levels), -1)
             texts = [f"{level:g}" for level in levels.tolist()]
             title = "Documents by their grades: rows by {}, columns by {}".format(*names)
             matrix: list[Row] = [(text, *row) for text, row in zip(texts, by_level.tolist(), strict=True)]

@@ -124,7 +124,8 @@ def swaps(
         return values
 
     def all_values(jobs: int) -> list[Floats]:
-        parts, done = list(shares(repeats, items * (steps + 1))), []
+        parts = list(shares(repeats, items * (steps + 1)))
+        done = []
         for part, values in zip(parts, ordered_map(values_of, parts, jobs), strict=True):
             done.append(values)
             if progress is not None:
@@ -169,14 +170,16 @@ def _tables_of_swaps(
         extremes = levels[int(means[:, at].argmin())], levels[int(means[:, at].argmax())]
         distances.append((use, str(spec), float(apart[at]), _noise(values[u, :, m], seed), at, *extremes, seed))
         for i, level in enumerate(levels):
-            label, of_steps = (use, str(spec), level), means[i].tolist()
+            label = (use, str(spec), level)
+            of_steps = means[i].tolist()
             overview.append((*label, *(of_steps[k] for k in shown)))
             pairs = zip(of_steps, averages.sd[u, i, m].tolist(), strict=True)
             curves += [(*label, k, *pair, seed) for k, pair in enumerate(pairs)]
     apart_by = "Largest distance between the curves of different level counts, and its noise (95 % of chance)"
     where = ("use", "metric", "distance", "noise", "swaps", "levels_low", "levels_high", "seed")
     after = "Mean and standard deviation over the repeats after each number of swaps"
-    several, head = len(levels) > 1, ("use", "metric", "levels")
+    several = len(levels) > 1
+    head = ("use", "metric", "levels")
     return (
         Table("distances", apart_by, where, distances, data=several, shown=several),
         Table("overview", "Mean after so many swaps", (*head, *map(str, shown)), overview, data=False),
@@ -509,7 +512,8 @@ def criteria(metrics: Metrics = of_study.CRITERIA_METRICS) -> Study:
     values_of = zip(*(of_lists.tolist() for of_lists in values), strict=True)
     lists = [(n, " ".join(map(str, LISTS[n - 1])), *row) for n, row in enumerate(values_of, 1)]
     value_rows = [(n, text, *pair) for n, text, *row in lists for pair in zip(names, row, strict=True)]
-    decided, title = ("metric", "criterion", "holds", "evidence"), "Value of each list of predicted scores"
+    decided = ("metric", "criterion", "holds", "evidence")
+    title = "Value of each list of predicted scores"
     criteria_title = "Whether the metric meets the criterion, and the number that decides"
     return Study(
         name="criteria",
