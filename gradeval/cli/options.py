@@ -105,7 +105,7 @@ def threshold(default: str) -> Number:
     return Number("number", expected, lambda number: number >= 0 and is_grade(number), default)
 
 
-class Setting(ParsedType):
+class NamedValue(ParsedType):
     name = "NAME=VALUE"
 
     def parse(self, text: str) -> tuple[str, str]:
@@ -425,6 +425,6 @@ def output_options(
         options.append(output("--no-header", about))
         about = "With -f tsv, csv or jsonl: a first column with this value in every row, such as "
         about += "date=2026-11-22; may be repeated."
-        options.append(output("--label", about, type=Setting(), multiple=True))
+        options.append(output("--label", about, type=NamedValue(), multiple=True))
     about = f"Write to this file, atomically. Its ending sets the format: {endings}.{more}"
     return together(*options, output_option(about))

@@ -78,7 +78,7 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
     },
 )
 @cli.other("--master", "Where Spark runs. Default: local[*], or what spark-submit was given.", "URL")
-@cli.other("--conf settings", "A setting of Spark.", type=cli.Setting(), multiple=True)
+@cli.other("--conf settings", "A setting of Spark.", type=cli.NamedValue(), multiple=True)
 @cli.other(
     "--buckets",
     "Number of parts that the queries are divided into. Default: as many for each core, of a million rows "
