@@ -185,7 +185,8 @@ def split_options(options: Mapping[str, Any]) -> tuple[CompareOptions, opts.Opti
     opts.check_known(options, list(COMPARED))
     rows = CompareOptions.table, opts.OF_WEIGHTED_RUNS
     comparison, evaluation = ({name: options[name] for name in options if name in table} for table in rows)
-    compared_as, evaluated_as = CompareOptions(**comparison), opts.Options(**evaluation)
+    compared_as = CompareOptions(**comparison)
+    evaluated_as = opts.Options(**evaluation)
     if evaluated_as.query_weights is not None:
         compared_as.check_weights()
     return compared_as, evaluated_as

@@ -45,7 +45,8 @@ class NoticeKind(Enum):
     _value_: str
 
     def __init__(self, row: Row) -> None:
-        self.row, self._value_ = row, self._name_.lower()
+        self.row = row
+        self._value_ = self._name_.lower()
 
     def __eq__(self, other: object) -> bool:
         return self is other or self._value_ == other
@@ -472,7 +473,8 @@ def _largest_change(notice: Notice) -> str:
 
 
 def _ties_of_run(notice: Notice, in_python: bool) -> str:
-    metric, queries = notice.metric, many(notice.count, "query", "queries")
+    metric = notice.metric
+    queries = many(notice.count, "query", "queries")
     if notice.low is None:
         rule = f"ties='{notice.rule}'" if in_python else f"--ties {notice.rule}"
         return f"ties could change {metric} in {queries}; they are ordered by {rule}"

@@ -93,7 +93,8 @@ def eval_command(
     # with --strict nothing is printed before all warnings are known
     is_streamed = job.format == "jsonl" and job.file is None and not any((sort, wide, job.strict))
     output = _Output(job, is_streamed, per_query=per_query, summary=not no_summary, wide=wide)
-    keeps, in_json = per_query and not is_streamed, job.format == "json"
+    keeps = per_query and not is_streamed
+    in_json = job.format == "json"
     with job.running():
         plan = Plan(specs, chosen, shows_queries=per_query, keeps_values=keeps, hashes=in_json or job.signature)
         results = evaluate_all(plan, judgments, opened, output.on_run)
@@ -108,7 +109,9 @@ def eval_command(
 def _check_usage() -> None:
     """Raise UsageError for options that do not go together."""
     values = click.get_current_context().params
-    interval, no_summary, wide = values["interval"], values["no_summary"], values["wide"]
+    interval = values["interval"]
+    no_summary = values["no_summary"]
+    wide = values["wide"]
     has_confidence = values["confidence"] != Options.table["confidence"].default
     range_option = _range_option(values)
     for is_wrong, error in (
@@ -135,7 +138,9 @@ class _Output:
     """What is printed: each run as soon as it is evaluated, or all in the end. choices: of Results.render()."""
 
     def __init__(self, job: Job, is_streamed: bool, **choices: bool) -> None:
-        self.job, self.is_streamed, self.choices = job, is_streamed, choices
+        self.job = job
+        self.is_streamed = is_streamed
+        self.choices = choices
         self.notices: list[Notice] = []
 
     def on_run(self, results: Results) -> None:

@@ -56,10 +56,10 @@ Key = tuple[str, str]  # (collection, system)
 
 
 class CellValue(NamedTuple):
-    """The summary of a metric. n: how many queries have a value. NaN where none has."""
+    """The summary of a metric."""
 
-    mean: float
-    n: int
+    mean: float  # NaN where no query has a value
+    n: int  # how many queries have a value
 
 
 NO_VALUE = CellValue(math.nan, 0)
@@ -139,21 +139,18 @@ def checksum(content: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch(doc.WithNotices, doc.Tabular):
-    """Collections × systems. path: of the manifest. baseline: the system that others are compared with. pool:
-    whether averages are over all queries together, not over collections. order: of metrics that come first.
-    alpha: the significance level.
-    """
+    """Collections × systems."""
 
     layout = "gradeval.commands.batch.batch"
 
-    path: str
+    path: str  # of the manifest
     systems: tuple[str, ...]
     collections: tuple[BatchCollection, ...]
     cells: Mapping[Key, BatchCell] = field(repr=False)
-    baseline: str | None = None
-    pool: bool = False
-    order: tuple[Spec, ...] = ()
-    alpha: float = 0.05
+    baseline: str | None = None  # the system that others are compared with
+    pool: bool = False  # whether averages are over all queries together, not over collections
+    order: tuple[Spec, ...] = ()  # metrics that come first
+    alpha: float = 0.05  # the significance level
 
     @cached_property
     def specs(self) -> tuple[Spec, ...]:
@@ -457,8 +454,12 @@ class _CollectionCells:
     """The cells of one collection: those of an earlier output that are unchanged, the others evaluated."""
 
     def __init__(self, manifest: Manifest, collection: BatchCollection, jobs: int) -> None:
-        self.manifest, self.collection, self.baseline = manifest, collection, manifest.baseline
-        self.name, self.qrels, self.specs = collection.name, collection.qrels, collection.specs
+        self.manifest = manifest
+        self.collection = collection
+        self.baseline = manifest.baseline
+        self.name = collection.name
+        self.qrels = collection.qrels
+        self.specs = collection.specs
         self.options = with_weights(collection.options.replace(jobs=jobs))
         self.compared = comparison.metrics_to_test(self.specs)
         self.settings = settings_of(self.options.to_dict())
@@ -541,7 +542,9 @@ class _Evaluation:
     def __init__(
         self, collection: _CollectionCells, systems: Sequence[str], on_cell: Callable[[BatchCell], None]
     ) -> None:
-        self.collection, self.systems, self.on_cell = collection, systems, on_cell
+        self.collection = collection
+        self.systems = systems
+        self.on_cell = on_cell
         self.features = collection.manifest.features
         self.cells: dict[str, BatchCell] = {}
         self.waiting: list[str] = []  # for their results, which come in this order
@@ -643,7 +646,8 @@ class _Evaluation:
 
     def fail(self, systems: Iterable[str], error: GradevalError) -> None:
         """Add the cells of systems that cannot be evaluated; the errors name a file."""
-        collection, file = self.collection, self.collection.manifest.file
+        collection = self.collection
+        file = self.collection.manifest.file
         if isinstance(error, UnsuitableOptionError):
             line = file.line_of(error.option, collection.collection.tables.get(error.option, ""))
             error = error.in_file(file.path, line, f"{collection.name}: ")
@@ -678,7 +682,8 @@ def document(batch: Batch, options: doc.RenderOptions, *, signature: bool = Fals
 
     def blocks() -> Iterator[doc.Block]:
         for spec in batch.specs:
-            metric, head = comparison.ComparedMetric.of(spec), ["system"]
+            metric = comparison.ComparedMetric.of(spec)
+            head = ["system"]
             columns = [labels(batch.systems, with_letters and batch.baseline is not None)]
             for collection in batch.having(spec):
                 cells = [batch.cells[collection.name, system] for system in batch.systems]
@@ -753,7 +758,8 @@ def _rows(batch: Batch) -> Iterator[dict[str, Any]]:
     specs = {collection.name: collection.specs for collection in batch.collections}
     for (collection, system), cell in batch.cells.items():
         for spec in specs[collection]:
-            value, pair = cell.values.get(str(spec), NO_VALUE), cell.comparisons.get(str(spec))
+            value = cell.values.get(str(spec), NO_VALUE)
+            pair = cell.comparisons.get(str(spec))
             compared = (getattr(pair, name, "") for name in names[6:])
             yield dict(zip(names, (collection, system, spec, *value, cell.status, *compared), strict=True))
     for system in batch.systems if len(batch.collections) > 1 else ():

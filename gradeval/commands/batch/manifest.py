@@ -95,7 +95,9 @@ class _Reader:
     """Reads the content of a manifest, and reports what is wrong with it. folder: of relative paths."""
 
     def __init__(self, file: TomlFile, baseline: str | None) -> None:
-        self.file, self.content, self.error = file, file.content, file.error
+        self.file = file
+        self.content = file.content
+        self.error = file.error
         self.folder = os.path.dirname(file.path)
         self.default_metrics = DEFAULT_METRICS if baseline is None else COMPARED_METRICS
 

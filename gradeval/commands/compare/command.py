@@ -172,7 +172,8 @@ def _compared_runs(
     from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
 
     compared_as, evaluation = split_options(options)
-    paths, hashes = runs or [(None, qrels)], job.format == "json" or job.signature
+    paths = runs or [(None, qrels)]
+    hashes = job.format == "json" or job.signature
     results, specs = evaluate_to_compare(
         qrels, paths, metrics, evaluation, hashes=hashes, shows_queries=per_query
     )

@@ -56,14 +56,12 @@ Tested = tuple[str, str, "ComparedMetric", Sequence[float], tests.PairedSummary,
 
 @dataclass(frozen=True)
 class ComparedMetric:
-    """A metric. name: canonical; display: as tables show it. higher_is_better: None where neither is. bounds:
-    the lowest and the highest value that it can have.
-    """
+    """A metric by which runs are compared."""
 
-    name: str
-    display: str
-    higher_is_better: bool | None = True
-    bounds: tuple[float, float] = UNBOUNDED
+    name: str  # canonical
+    display: str  # as tables show it
+    higher_is_better: bool | None = True  # None where neither is
+    bounds: tuple[float, float] = UNBOUNDED  # the lowest and the highest value that it can have
 
     @classmethod
     def of(cls, spec: Spec) -> ComparedMetric:
@@ -99,7 +97,8 @@ class QueryValues:
         values = [[results.values(r, m) for m in places] for r in range(len(results.runs))]
         array = np.array(values, np.float64).reshape(len(values), len(specs), len(results.queries))
         names, paths = (tuple(getattr(run, name) for run in results.runs) for name in ("name", "path"))
-        metrics, covered = tuple(map(ComparedMetric.of, specs)), coverage_of_runs(results)
+        metrics = tuple(map(ComparedMetric.of, specs))
+        covered = coverage_of_runs(results)
         return cls(
             tuple(results.queries), names, paths, metrics, array, coverage=covered, weights=results.weights
         )
@@ -149,7 +148,8 @@ class QueryValues:
 
     def run(self, named: str | int | None) -> int:
         """The position of a run, by its name, path or position; None: the first. Raises GradevalError."""
-        named, count = 0 if named is None else named, len(self.runs)
+        named = 0 if named is None else named
+        count = len(self.runs)
         if isinstance(named, int):
             if not -count <= named < count:
                 raise GradevalError(f"there is no run {named}: there are {count}")
@@ -330,24 +330,20 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Comparison(WithNotices, Tabular):
-    """Runs compared with a baseline, or all with each other.
-
-    values: those of each query. pairs: in the order of the comparisons. sections: all queries, then each group.
-    changes: the queries with the largest changes, each with its group (None for all queries), kind ('worst' or
-    'best'), rank among those of its kind in the comparison, names and values. judged: None where that is
-    unknown, the runs hardly differ in it, or it is compared itself. inputs: what was compared, as JSON has it.
-    """
+    """Runs compared with a baseline, or all with each other."""
 
     layout = "gradeval.commands.compare.layout"
 
-    values: QueryValues
-    pairs: Pairs
+    values: QueryValues  # those of each query
+    pairs: Pairs  # in the order of the comparisons
     options: CompareOptions
-    sections: tuple[Section, ...]
+    sections: tuple[Section, ...]  # all queries, then each group
+    # queries with the largest changes, each with its group (None for all queries), kind ('worst' or 'best'),
+    # rank among those of its kind in the comparison, names and values
     changes: tuple[dict[str, Any], ...] = ()
-    judged: Judged | None = None
+    judged: Judged | None = None  # None where unknown, where runs hardly differ in it, or where it is compared
     notices: tuple[Notice, ...] = ()
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # what was compared, as JSON has it
 
     @property
     def comparisons(self) -> tuple[PairComparison, ...]:
@@ -363,7 +359,8 @@ class Comparison(WithNotices, Tabular):
     ) -> PairComparison:
         """One comparison. run, baseline: names or positions; metric: any spelling. Raises GradevalError."""
         names = self.values.runs
-        wanted, name = names[self.values.run(run)], self.values.metrics[self.values.metric(metric)].name
+        wanted = names[self.values.run(run)]
+        name = self.values.metrics[self.values.metric(metric)].name
         baselines = names if baseline is None else [names[self.values.run(baseline)]]
         for section in self.sections:
             for pair in section.comparisons if section.group == group else ():
@@ -676,9 +673,11 @@ def _tukey_outcomes(
     for baseline, run in pairs:
         cell = runs.index(run), runs.index(baseline)
         for of_metric, column in zip(hsd, values.differences(baseline, run), strict=True):
-            outcome, p = tests.without_p(Sample.of(column)), math.nan
+            outcome = tests.without_p(Sample.of(column))
+            p = math.nan
             if outcome is None:
-                difference, p = float(of_metric.differences[cell]), float(of_metric.p[cell])
+                difference = float(of_metric.differences[cell])
+                p = float(of_metric.p[cell])
                 bounds = difference - of_metric.margin, difference + of_metric.margin
                 interval = agreeing(bounds, p, alpha, difference)
                 outcome = tests.PairedOutcome(math.nan, *interval, difference, of_metric.method)
@@ -691,7 +690,8 @@ def _anova(values: Floats, shortfalls: Sequence[str]) -> multiple.TwoWayAnova:
     if len(tested) < 2:
         return multiple.two_way_anova(values.T[:0]).replace(reason=next(filter(None, shortfalls)))
     anova = multiple.two_way_anova(values[tested].T)
-    means, effect_sizes = np.full(len(values), np.nan), np.full((len(values), len(values)), np.nan)
+    means = np.full(len(values), np.nan)
+    effect_sizes = np.full((len(values), len(values)), np.nan)
     means[tested] = anova.means
     effect_sizes[np.ix_(tested, tested)] = anova.effect_sizes
     return anova.replace(means=means, effect_sizes=effect_sizes)

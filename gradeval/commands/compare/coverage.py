@@ -14,13 +14,13 @@ TOLERANCE = 1e-9  # values that are closer to each other are equal: rounding doe
 
 
 class Coverage(NamedTuple):
-    """How many of the judged queries a run has. name, path: of the run. unit: what is counted."""
+    """How many of the judged queries a run has."""
 
-    name: str
+    name: str  # of the run, as the path
     path: str
     queries: int
     judged_queries: int
-    unit: str = "judged queries"
+    unit: str = "judged queries"  # what is counted
 
     @property
     def share(self) -> float:

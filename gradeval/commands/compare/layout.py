@@ -126,7 +126,8 @@ def _grid_of_changes(comparison: Comparison, digits: Digits) -> doc.Grid:
 
 def _rows_of_summary(comparison: Comparison, relative: bool, digits: Digits) -> Iterator[doc.Rows]:
     """The comparisons, the analysis of variance and the changes, each if it was asked for."""
-    sections, options = comparison.sections, comparison.options
+    sections = comparison.sections
+    options = comparison.options
     columns = _comparison_columns(comparison, sections, relative)
     yield doc.rows_of(columns, _compared(comparison, sections), digits)
     if options.anova:
@@ -157,7 +158,8 @@ def means_and_differences(
     comparison: Comparison, digits: Digits, section: Section, with_letters: bool, relative: bool = False
 ) -> tuple[doc.Grid, doc.Grid]:
     """The tables of a section."""
-    values, several = comparison.values, comparison.options.all_pairs
+    values = comparison.values
+    several = comparison.options.all_pairs
     marks = significance(values.runs, section.comparisons, with_letters)
     head = ["run"]
     columns: list[Sequence[str | doc.Cell]] = [labels(values.runs, with_letters)]
@@ -229,7 +231,8 @@ _METRIC = doc.ColumnKind(lambda metric, _: metric.name, lambda metric, _: visibl
 def _comparison_columns(
     comparison: Comparison, sections: Sequence[Section], relative: bool
 ) -> list[doc.Column]:
-    chosen, judged = comparison.options, comparison.judged
+    chosen = comparison.options
+    judged = comparison.judged
     correction = "Tukey" if chosen.test == TUKEY else _CORRECTIONS.get(chosen.used_correction, "")
     has_p = chosen.test not in (TUKEY, "bootstrap")
     has_estimate = compare.ESTIMANDS[chosen.test] != compare.MEAN_DIFFERENCE
@@ -266,7 +269,8 @@ def _comparison_columns(
 
 def _compared(comparison: Comparison, sections: Sequence[Section]) -> Iterator[dict[str, Any]]:
     """A row for each comparison, with the values of all of the columns."""
-    chosen, judged = comparison.options, comparison.judged
+    chosen = comparison.options
+    judged = comparison.judged
     shared = {
         "test": chosen.test,
         "correction": chosen.used_correction,
@@ -348,7 +352,8 @@ def _weighted(weights: Floats) -> str:
 
 def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     """The sentences below the tables."""
-    chosen, values = comparison.options, comparison.values
+    chosen = comparison.options
+    values = comparison.values
     sentences = [_significant(comparison, with_letters), *_drawn(comparison), *_own_queries(values.values)]
     estimand = compare.ESTIMANDS[chosen.test]
     estimand = estimand if estimand == compare.MEAN_DIFFERENCE else f"estimate: the {estimand}"
@@ -374,7 +379,8 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
 
 def _significant(comparison: Comparison, with_letters: bool) -> str:
     """What marks and letters mean."""
-    chosen, pairs = comparison.options, comparison.comparisons
+    chosen = comparison.options
+    pairs = comparison.comparisons
     sizes = sorted({pair.n for pair in pairs})
     n = f"n = {sizes[0]}" + (f" to {sizes[-1]}" if len(sizes) > 1 else "")
     by = f"{compare.TITLES[chosen.test]}, two-sided"
@@ -405,7 +411,8 @@ def _corrected(comparison: Comparison) -> str:
 
 def _drawn(comparison: Comparison) -> Iterator[str]:
     """What was drawn at random, or tried instead."""
-    chosen, pairs = comparison.options, comparison.comparisons
+    chosen = comparison.options
+    pairs = comparison.comparisons
     is_maxt = chosen.used_correction == MAXT
     if chosen.test not in RANDOM_TESTS and not is_maxt:
         return

@@ -71,7 +71,8 @@ class ValueTable:
             value = math.nan if text.lower() in _UNDEFINED else parse_number(text)
         except ValueError:
             value = math.inf
-        self.queries[query], of_metric[query] = None, value
+        self.queries[query] = None
+        of_metric[query] = value
         is_wrong = abs(value) > LARGEST
         return f"the value {named(text)} of {metric} is not a number up to {LARGEST:g}" if is_wrong else ""
 
@@ -99,7 +100,8 @@ def compare_tables(
     query_weights: as evaluate() takes them. options: as compare() has them. Raises GradevalError.
     """
     evaluation = Options(queries=queries, query_ids=query_ids, columns=columns, query_weights=query_weights)
-    compared_as, roles = CompareOptions(**options), dict(evaluation.columns)
+    compared_as = CompareOptions(**options)
+    roles = dict(evaluation.columns)
     if unused := [role for role in roles if role != "query"]:
         raise OptionError(f"columns {unused[0]}: tables of values have query=NAME only")
     if evaluation.query_weights is not None:
@@ -118,7 +120,8 @@ def _read_tables(files: Sequence[tuple[str | None, Any]], column: str | None) ->
         if not is_path(table):
             raise OptionError(f"a table of values must be a file, not a {type(table).__name__}")
     check_labels(files)
-    read, planned = list[ValueTable](), list[tuple[str | None, str, str]]()
+    read = list[ValueTable]()
+    planned = list[tuple[str | None, str, str]]()
     for label, file in files:
         of_file = read_values(source := Source(source_of(file).path), column)
         for table in of_file:
@@ -151,8 +154,7 @@ def _counted_queries(tables: Sequence[ValueTable], query_ids: Any) -> list[str]:
 def _check_common_queries(tables: Sequence[ValueTable]) -> None:
     """Raise InputError where a table has no query of the others."""
     for table in reversed(tables[1:]):
-        others = (other.queries for other in tables if other is not table)
-        elsewhere = dict.fromkeys(chain.from_iterable(others))
+        elsewhere = dict.fromkeys(chain(*(other.queries for other in tables if other is not table)))
         if table.queries.keys().isdisjoint(elsewhere):
             raise no_common_query(table.path, "the other tables", list(table.queries), list(elsewhere))
 
@@ -258,7 +260,8 @@ def _values(
     rule = "judged" if complete and len(lower) < len(columns) else "both"
     excluded = ", ".join(lower) if rule == "judged" else ""
     values = np.full((len(tables), len(columns), len(queries)), np.nan)
-    notices, coverage = [], []
+    notices = []
+    coverage = []
     for table, of_table in zip(tables, values, strict=True):
         missing = np.array([query not in table.queries for query in queries], np.bool_)
         present = len(queries) - int(missing.sum())

@@ -200,7 +200,8 @@ def _check_usage(job: Job) -> None:
     from gradeval.commands.gate import gate
 
     values = click.get_current_context().params
-    is_init, is_forced = values["init"], values["force"]
+    is_init = values["init"]
+    is_forced = values["force"]
     checks = [values[kind.replace("-", "_")] for kind in gate.KINDS]
     reports = [values["junit"], values["github"], job.asked_format]
     if is_init and any([*checks, *reports, values["config"], values["name"], values["update_baseline"]]):
@@ -310,7 +311,8 @@ class _Reports:
 
     def __init__(self, job: Job, junit: str | None, github: bool) -> None:
         """Raises UsageError where two of them are the same file."""
-        self.job, self.github = job, github
+        self.job = job
+        self.github = github
         summary = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
         self.paths = {"--junit": junit, "--output": job.output, "GITHUB_STEP_SUMMARY": summary}
         self.junit: OutputFile | None = None
@@ -328,12 +330,14 @@ class _Reports:
         from gradeval.formats.output import check_appended
 
         self.job.file = self.junit = self.summary = None
-        inputs, summary = input_files(*read), self.paths["GITHUB_STEP_SUMMARY"]
+        inputs = input_files(*read)
+        summary = self.paths["GITHUB_STEP_SUMMARY"]
         if summary:
             check_appended(summary, inputs, "GITHUB_STEP_SUMMARY")
         junit = self.job.output_file(self.paths["--junit"], inputs, "--junit")
         self.job.open(*read)
-        self.junit, self.summary = junit, summary
+        self.junit = junit
+        self.summary = summary
 
     def describe(self, settings: GateConfig) -> None:
         self.name = self.name or settings.name
@@ -349,7 +353,8 @@ class _Reports:
     def judge(self, results: Results, settings: GateConfig, worst: int) -> GateReport:
         from gradeval.commands.gate.gate import GateReport, judge
 
-        job, runs = self.job, len(results.runs)
+        job = self.job
+        runs = len(results.runs)
         if job.report_failed(results.failed):
             errors = dict.fromkeys(str(run.error) for run in results.failed)
             return GateReport(problems=tuple("\n".join(errors).split("\n")))
@@ -386,7 +391,8 @@ class _Reports:
             has_verdict = False
         except GradevalError as error:
             job.report(lines_of(error))
-            report, has_verdict = GateReport(problems=(str(error),)), False
+            report = GateReport(problems=(str(error),))
+            has_verdict = False
         if not has_verdict:
             echo_error(layout.verdict_line(report))
         return report.exit_code

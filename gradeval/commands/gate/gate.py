@@ -142,7 +142,8 @@ def _without_metric(kind: str, parts: Mapping[str, str | None]) -> Check:
     amount, share = (parse_number(parts.get(name) or "0") + 0.0 for name in ("amount", "share"))
     is_relative = bool(parts.get("percent"))
     if kind == REQUIRE and is_relative:
-        amount, is_relative = amount / 100, False
+        amount /= 100
+        is_relative = False
     operator = parts.get("operator") or ""
     return Check(kind, None, operator, amount, is_relative=is_relative, share=share)
 
@@ -192,13 +193,13 @@ class WorstQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """The outcome of a check, with NaN where there is no number. value: of REQUIRE and MAX_DROP the value of
-    the run, of NO_WORSE and NON_INFERIOR the difference from the baseline, of the others a share from 0 to 1.
-    """
+    """The outcome of a check, with NaN where there is no number."""
 
     check: Check
     verdict: Verdict
-    value: float = math.nan  # what is compared with the bound
+    # compared with the bound: of REQUIRE and MAX_DROP the value of the run, of NO_WORSE and NON_INFERIOR
+    # the difference from the baseline, of the others a share from 0 to 1
+    value: float = math.nan
     bound: float = math.nan
     margin: float = math.nan  # how far the value, or the deciding end of the interval, is on its right side
     mean: float = math.nan  # over the n pairs of values, as baseline_mean
@@ -538,7 +539,8 @@ def open_config(path: str | None) -> TomlFile:
 
 def named_files(file: TomlFile) -> list[str]:
     """The files that a configuration names, even where it has errors."""
-    folder, options = os.path.dirname(file.path), _mapping(file.content.get("options"))
+    folder = os.path.dirname(file.path)
+    options = _mapping(file.content.get("options"))
     paths = [file.content.get("baseline"), *(options.get(name) for name in FILE_PATHS)]
     files = [labelled(os.path.join(folder, path))[1] for path in paths if isinstance(path, str)]
     return files + files_named(options.get("query_ids"), folder)
@@ -548,7 +550,8 @@ def read_config(
     file: TomlFile, texts: Mapping[str, Iterable[str]], baseline: str | None, min_coverage: float | None
 ) -> GateConfig:
     """The configuration of a file, and of the command line: checks are added, the others come first."""
-    folder, content = os.path.dirname(file.path), file.content
+    folder = os.path.dirname(file.path)
+    content = file.content
     table = TABLE if os.path.basename(file.path) == PYPROJECT else ""
     file.check_keys(content, _KEYS, table)
     checks = [*_checks_of_file(file, table)]
@@ -631,7 +634,8 @@ def first_config(
     """A commented file of these checks, with bounds from the results. path: its own, None: standard output."""
     specs = list(dict.fromkeys(check.spec for check in checks if check.spec is not None))
     requirements = "\n".join(_requirements(results, specs))
-    run, qrels = printable(results.runs[0].path), printable(results.qrels)
+    run = printable(results.runs[0].path)
+    qrels = printable(results.qrels)
     compared = [str(spec) for spec in specs if _has_direction(spec) and spec.metric.per_query]
     is_path = baseline not in (None, "-")
     off = "" if is_path else "# "

@@ -82,7 +82,8 @@ def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
             return f"{number(100 * value, 1 if digits != 'full' else digits)} %"
         return str(int(value)) if is_count and value.is_integer() else number(value, digits)
 
-    value, margin = text(outcome.value), ("+" if outcome.margin > 0 else "") + text(outcome.margin)
+    value = text(outcome.value)
+    margin = ("+" if outcome.margin > 0 else "") + text(outcome.margin)
     if not math.isnan(outcome.low):
         low, high = number(outcome.low, digits), number(outcome.high, digits)
         value = f"{signed(outcome.value, digits)} [{low}, {high}]"
@@ -145,7 +146,8 @@ def verdict_line(report: gate.GateReport) -> str:
     """The exit code in words."""
     if report.problems or not report.outcomes:
         return "the gate could not decide: see the errors"
-    counts, total = report.counts, len(report.outcomes)
+    counts = report.counts
+    total = len(report.outcomes)
     of_checks = f"of {total} check{'s' * (total != 1)}"
     not_held = ", ".join(f"{counts[kind]} {kind}" for kind in ("failed", "inconclusive") if counts[kind])
     if counts["error"]:
@@ -169,7 +171,8 @@ def junit(report: gate.GateReport, digits: Digits) -> str:
     from xml.etree import ElementTree
     from xml.etree.ElementTree import Element, SubElement
 
-    title, problems = _titled(report), report.problems
+    title = _titled(report)
+    problems = report.problems
     counts = {
         "tests": str(len(report.outcomes) + bool(problems)),
         "failures": str(report.counts["failed"] + report.counts["inconclusive"]),
@@ -184,7 +187,8 @@ def junit(report: gate.GateReport, digits: Digits) -> str:
     def add(name: str, verdict: str, lines: Iterable[str]) -> None:
         case = SubElement(suite, "testcase", {"classname": title, "name": printable(name)})
         if verdict != "held":
-            texts, tag = list(map(printable, lines)), "error" if verdict == "error" else "failure"
+            texts = list(map(printable, lines))
+            tag = "error" if verdict == "error" else "failure"
             SubElement(case, tag, {"type": verdict, "message": texts[0]}).text = "\n".join(texts)
 
     for outcome in report.outcomes:

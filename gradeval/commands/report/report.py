@@ -54,21 +54,18 @@ JUDGED = "Judged@5,10,20,100"
 
 
 class ExplainedValue(NamedTuple):
-    """How one value comes about. explanation: with those documents only that are shown of the query. selection:
-    those that are shown of this explanation. is_partial: whether further documents add to the value.
-    """
+    """How one value comes about."""
 
-    explanation: Explanation
-    selection: Selection
-    is_partial: bool = False
+    explanation: Explanation  # with those documents only that are shown of the query
+    selection: Selection  # those that are shown of this explanation
+    is_partial: bool = False  # whether further documents add to the value
 
 
 class ExplainedQuery(NamedTuple):
-    """How the values of one query come about. documents: (id, grade) of those that are shown of any run by any
-    metric. values: for each run, by each metric; nothing for a run of which only values are known.
-    """
+    """How the values of one query come about."""
 
-    documents: tuple[tuple[str, float | None], ...]
+    documents: tuple[tuple[str, float | None], ...]  # (id, grade) of those shown of any run by any metric
+    # for each run, by each metric; nothing for a run of which only values are known
     values: tuple[tuple[ExplainedValue, ...], ...]
 
 
@@ -76,32 +73,26 @@ class ExplainedQuery(NamedTuple):
 class Report(doc.WithNotices):
     """The contents of a report.
 
-    results: the values, with those of the coverage. values: those of the metrics to compare, for the queries
-    that count for any run. comparison: None for one run. explained: query -> how its values come about, for
-    some of the queries. titles: document -> text. title: of the page. command: that made it, '' if none did.
-    saved: whether all runs are saved results, whose documents are not known. query_texts: query -> text, of
-    those explained. interval: the method of the intervals of the means, 't' or 'bootstrap'; None: only one run
-    has them, by t. specs: the metrics to compare.
-
     render() makes the page: HTML that needs nothing else. It requires jinja2 (gradeval[report]).
     """
 
     layout = "gradeval.commands.report.report"
     default_format = "html"
 
-    results: Results
-    values: compare.QueryValues
-    comparison: compare.Comparison | None
+    results: Results  # the values, with those of the coverage
+    values: compare.QueryValues  # of the metrics to compare, for the queries that count for any run
+    comparison: compare.Comparison | None  # None for one run
     options: CompareOptions
-    explained: Mapping[str, ExplainedQuery] = field(repr=False)
-    titles: Mapping[str, str] = field(repr=False, default_factory=dict)
-    title: str = ""
-    command: str = ""
+    explained: Mapping[str, ExplainedQuery] = field(repr=False)  # by query, for some of them
+    titles: Mapping[str, str] = field(repr=False, default_factory=dict)  # document -> text
+    title: str = ""  # of the page
+    command: str = ""  # that made it, '' if none did
     notices: tuple[Notice, ...] = ()
-    saved: bool = False
-    query_texts: Mapping[str, str] = field(repr=False, default_factory=dict)
+    saved: bool = False  # whether all runs are saved results, whose documents are not known
+    query_texts: Mapping[str, str] = field(repr=False, default_factory=dict)  # of the queries explained
+    # the method of the intervals of the means, 't' or 'bootstrap'; None: only one run has them, by t
     interval: str | None = None
-    specs: tuple[Spec, ...] = ()
+    specs: tuple[Spec, ...] = ()  # the metrics to compare
 
     @property
     def runs_read(self) -> int:
@@ -210,7 +201,8 @@ def _explained_queries(
     judged, opened = open_to_explain(qrels, with_documents, options)
     of_queries = explained_by(judged, opened, judged.positions(queries), specs, options)
     for query, of_runs in zip(queries, of_queries, strict=True):
-        remaining, count = iter(of_runs), len(options.features) or 1
+        remaining = iter(of_runs)
+        count = len(options.features) or 1
         of_each = (
             [()] * len(run.runs) if isinstance(run, SavedResult) else list(islice(remaining, count))
             for _, run in runs
@@ -255,7 +247,8 @@ def _shortened(value: ExplainedValue, documents: tuple[Document, ...]) -> Explai
     """With these documents only, and without what a page does not show."""
     explanation = value.explanation
     # a term without a document says that the ideal ranking is not one of the documents
-    shown, positions = {None, *documents}, explanation.positions
+    shown = {None, *documents}
+    positions = explanation.positions
     terms, ideal = (
         None if ranked is None else tuple(term for term in ranked if term.document in shown)
         for ranked in (explanation.terms, explanation.ideal)
@@ -302,7 +295,8 @@ def _page(report: Report, digits: Digits) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    values, results = report.values, report.results
+    values = report.values
+    results = report.results
     runs = [visible(run) for run in values.runs]
     metrics = [visible(column.display) for column in values.metrics]
     files = [("qrels", results.qrels, results.qrels_sha256)]
@@ -348,7 +342,8 @@ def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
         means = [number(mean, digits) for mean in of_run.tolist()]
         rows = list(zip(names, means, _ends_of_means(report, 0, digits), strict=True))
         return [(doc.Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows), False)]
-    several, sections = report.comparison.options.all_pairs, report.comparison.sections
+    several = report.comparison.options.all_pairs
+    sections = report.comparison.sections
     table, differences = means_and_differences(report.comparison, digits, sections[0], several)
     grids = [(table, several)]
     if report.interval:
@@ -359,7 +354,9 @@ def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
 
 
 def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
-    values, means, texts = report.values, report.values.means[r].tolist(), list[str]()
+    values = report.values
+    means = report.values.means[r].tolist()
+    texts = list[str]()
     method = report.interval or "t", report.options.confidence
     for metric, of_queries, mean in zip(values.metrics, values.values[r], means, strict=True):
         low, high = interval_of_mean(of_queries, mean, *method, bounds=metric.bounds, weights=values.weights)
@@ -456,7 +453,8 @@ def _embedded(report: Report) -> str:
 
 def _values(report: Report, digits: Digits) -> str:
     """The values as JSON without '<'. The script reads them at once: what prints the page may not wait."""
-    values, comparison = report.values, report.comparison
+    values = report.values
+    comparison = report.comparison
     intervals: list[list[float | None]] = []
     compared: dict[str, str] = {}
     if comparison is not None:
@@ -588,7 +586,8 @@ def _table(
     others: whether further ones add, as 0 or 1. sums: the fraction that gives the value. notes: what is not
     shown. blocks: what is below; new ones are added to the blocks of the page. And columns.
     """
-    explanation, documents = value.explanation, value.selection.documents
+    explanation = value.explanation
+    documents = value.selection.documents
     ranks = explanation.first_ranks
     index = {name: d for d, (name, _) in enumerate(query.documents)}
     # the script prints differences of these, so they have more digits
