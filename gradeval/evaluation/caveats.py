@@ -19,9 +19,10 @@ from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import map_all
 from gradeval.evaluation.depths import Depths, cutoff_notices, is_graded, short_of_cutoffs, with_depths
 from gradeval.evaluation.outcome import Evaluated
-from gradeval.evaluation.plan import Plan, Setting
+from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.evaluation.results import Results, RunResult, SavedResult, SavedRun
-from gradeval.evaluation.score import TRIALS, Scored, Spread, spread, summarize, summarize_expected
+from gradeval.evaluation.score import Scored, summarize, summarize_expected
+from gradeval.evaluation.ties import TRIALS, Spread, spread
 from gradeval.formats.columns import RankCheck
 from gradeval.notices import LEAST_CHANGE, MAX_QUERIES, OF_QRELS, Notice, NoticeKind, Notices
 from gradeval.options import Options
@@ -72,7 +73,7 @@ class Outcome(Record):
 class Together(Record, eq=False):
     """What the runs of an evaluation show together, beside the facts of each."""
 
-    setting: Setting
+    setting: EvaluationSetting
     depths: Depths  # of the documents that each has of a query
     counted: Bools  # the queries of any, (Q,)
     empty: Bools | None  # which queries have nothing relevant to each metric, (M, Q); None without a run
@@ -214,7 +215,7 @@ def _about(kind: NoticeKind, qrels: Qrels, queries: Bools, metric: str = "", **f
 
 def tie_notices(qrels: Qrels, specs: Sequence[Spec], result: RunResult, ties: Spread) -> list[Notice]:
     """Where the order of tied scores changes a value, however little."""
-    of_orders = result.values, *ties.ends
+    of_orders = result.values, *ties.extremes
     means = [summarize(specs, values, result.counted, result.weights) for values in of_orders]
     notices = []
     for m, (spec, *numbers) in enumerate(zip(specs, *means, strict=True)):
@@ -260,7 +261,7 @@ def tie_caveats(evaluated: Evaluated) -> list[Notice]:
 def _moved_by_query(evaluated: Evaluated, orders: Spread) -> set[str]:
     """The metrics of which an order changes the value of a query so that it is seen."""
     values = evaluated.result.values
-    low, high = orders.ends
+    low, high = orders.extremes
     change = np.fmax(high - values, values - low)
     moved = [(of_queries >= LEAST_CHANGE).any() for of_queries in change]
     return {*compress(map(str, evaluated.setting.plan.specs), moved)}
@@ -369,7 +370,7 @@ def still_holds(notice: Notice, metrics: Sequence[str], plan: Plan) -> bool:
 
 
 def facts_of_saved(
-    saved: SavedResult, run: SavedRun, setting: Setting, result: RunResult, empty: Bools
+    saved: SavedResult, run: SavedRun, setting: EvaluationSetting, result: RunResult, empty: Bools
 ) -> Facts:
     """Of a run of a saved result: what was saved about it that holds for these metrics, and what values show.
     result: the run as if it were evaluated. empty: that of without_relevant().

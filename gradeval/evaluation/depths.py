@@ -79,10 +79,10 @@ def with_depths(
     notices: Iterable[Notice], runs: Depths, specs: Sequence[Spec], options: Mapping[str, Any]
 ) -> Notices:
     """The notices, with DEPTH instead of FEW_DOCUMENTS for metrics that see what deeper runs have."""
-    others = Notices(notices).without(NoticeKind.DEPTH)
+    notices_without = Notices(notices).without(NoticeKind.DEPTH)
     difference = apart(runs)
     if difference is None:
-        return others
+        return notices_without
     valued = [spec for spec in specs if not (spec.metric.text or spec.metric.is_count)]
     seeing = [str(spec) for spec in valued if sees_beyond(spec, difference.fewest, options)]
     low, high = float(difference.fewest), float(difference.most)
@@ -91,7 +91,7 @@ def with_depths(
         (
             *(
                 other
-                for other in others
+                for other in notices_without
                 if not (other.kind is NoticeKind.FEW_DOCUMENTS and other.metric in seeing)
             ),
             *(
@@ -142,7 +142,9 @@ def sees_beyond(spec: Spec, depth: int, options: Mapping[str, Any]) -> bool:
     grades = sorted({*_GRADES, spec.params.get("rel") or level or 1.0})
     # for each grade, a query with one document of it behind the depth, and one with a first of it too; a
     # document of grade 0 was not retrieved, and the others are unjudged
-    grade: Floats = np.array([of for each in grades for of in (0.0, each, 0.0, each, each, 0.0)])
+    grade: Floats = np.array(
+        [grade_of_row for tried in grades for grade_of_row in (0.0, tried, 0.0, tried, tried, 0.0)]
+    )
     queries = 2 * len(grades)
     ids = Ids.of([b"%d" % n for n in range(len(grade))])
     qrels = Qrels("", ids.take(slice(queries)), 3 * np.arange(queries + 1), ids, grade)

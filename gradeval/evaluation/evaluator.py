@@ -23,7 +23,7 @@ from gradeval.evaluation.caveats import (
 )
 from gradeval.evaluation.outcome import Evaluated, ReducedRun, check_common, without_relevant
 from gradeval.evaluation.outcome import evaluate as evaluate_run
-from gradeval.evaluation.plan import Plan, Setting
+from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult
 from gradeval.evaluation.runs import check_labels, names_by_path, path_of, separate_runs, with_saved
 from gradeval.evaluation.score import check_expected
@@ -115,7 +115,7 @@ class Evaluation:
         self._judged = load.open_qrels(qrels, options, plan.hashes)
         self.qrels = self._judged.qrels
         self.plan = plan.judged_by(self.qrels)
-        self.setting = Setting.of(self.plan, self.qrels)  # an error before runs are read
+        self.setting = EvaluationSetting.of(self.plan, self.qrels)  # an error before runs are read
         self.without_runs = self._results()
 
     def _results(self) -> Results:

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 from gradeval.errors import OptionError, visible
-from gradeval.evaluation.results import Column, Results
+from gradeval.evaluation.results import MetricColumn, Results
 from gradeval.notices import lines
 from gradeval.registry.spec import Spec
+from gradeval.render import Digits
 from gradeval.render import document as doc
 
 ALL = "all"  # the query id of the summary
@@ -19,7 +20,7 @@ FORMAT_VERSION = 1  # of json
 
 def document(
     results: Results,
-    how: doc.RenderOptions,
+    options: doc.RenderOptions,
     *,
     per_query: bool = False,
     summary: bool = True,
@@ -31,16 +32,17 @@ def document(
     columns, for each metric, but in json and jsonl. labels: for trec, the first column of each metric, by
     default its name in trec_eval. signature: that of each metric, in md, latex and json. Raises OptionError.
     """
-    if wide and (how.format == "trec" or _ends(results)):
-        what = "the format trec" if how.format == "trec" else "ranges and intervals"
-        raise OptionError(f"{what} cannot be printed wide")
-    texts = partial(_texts, digits=how.digits)
-    of_words = partial(texts, escape=doc.not_a_formula if how.spreadsheet else str)
+    if wide and (options.format == "trec" or _limits(results)):
+        message = "the format trec" if options.format == "trec" else "ranges and intervals"
+        raise OptionError(f"{message} cannot be printed wide")
+    texts = partial(_texts, digits=options.digits)
+    of_words = partial(texts, escape=doc.not_a_formula if options.spreadsheet else str)
     parts = partial(_parts, results, per_query, summary)
 
     def blocks() -> Iterator[doc.Grid | doc.Lines]:
-        yield from _grids(results, per_query, summary, wide, partial(texts, escape=visible))
-        if signature and how.format != "table":  # in the formats of papers
+        grids = _wide_grids if wide else _grids
+        yield from grids(results, per_query, summary, partial(texts, escape=visible))
+        if signature and options.format != "table":  # in the formats of papers
             yield doc.Lines(list(map(visible, results.signatures())))
 
     def rows() -> list[doc.Rows]:
@@ -66,8 +68,9 @@ def document(
     )
 
 
-Texts = Callable[[Column], list[str]]
-_Part = tuple[int, list[str], list[Column]]  # of consecutive rows: the run, its queries or ALL, the values
+Texts = Callable[[MetricColumn], list[str]]
+# of consecutive rows: the run, its queries or ALL, the values
+_Part = tuple[int, list[str], list[MetricColumn]]
 
 
 def _parts(results: Results, per_query: bool, summary: bool) -> Iterator[_Part]:
@@ -78,14 +81,21 @@ def _parts(results: Results, per_query: bool, summary: bool) -> Iterator[_Part]:
             yield r, [ALL], results.columns(r, per_query=False)
 
 
-def _texts(column: Column, *, escape: Callable[[str], str] = str, **how: Any) -> list[str]:
-    """The values of a column as text. escape: for text values. how: the arguments of decimals()."""
+def _texts(
+    column: MetricColumn,
+    *,
+    digits: Digits,
+    escape: Callable[[str], str] = str,
+    width: int = 0,
+    signed: bool = False,
+) -> list[str]:
+    """The values of a column as text. escape: for text values. digits, width, signed: of decimals()."""
     if column.texts is not None:
         return list(map(escape, column.texts))
-    return doc.decimals(column.values, column.spec.metric.is_count, **how)
+    return doc.decimals(column.values, column.spec.metric.is_count, digits=digits, width=width, signed=signed)
 
 
-def _exact_texts(column: Column) -> list[str]:
+def _exact_texts(column: MetricColumn) -> list[str]:
     """The values as JSON."""
     if column.texts is not None:
         import json
@@ -95,8 +105,8 @@ def _exact_texts(column: Column) -> list[str]:
     return doc.of_distinct(column.values + 0.0, lambda n: repr(kind(n)) if math.isfinite(n) else "null")
 
 
-def _ends(results: Results) -> tuple[str, ...]:
-    """The names of Column.ends."""
+def _limits(results: Results) -> tuple[str, ...]:
+    """The names of MetricColumn.limits."""
     if any(run.tie_range is not None for run in results.runs):
         return ("low", "high", "expected")
     return ("low", "high") if any(run.interval is not None for run in results.runs) else ()
@@ -106,19 +116,19 @@ def _long_rows(
     results: Results, parts: Iterator[_Part], texts: Texts, absent: str, word: Callable[[str], str] = str
 ) -> doc.Rows:
     """A row for each value. absent: a range where there is none. word: writes the names."""
-    ends = _ends(results)
+    limits = _limits(results)
 
     def of_parts() -> Iterator[list[list[doc.Text]]]:
         for r, queries, columns in parts:
             run, ids = word(results.runs[r].name), list(map(word, queries))
             rows: list[list[doc.Text]] = []
             for column in columns:
-                values: list[doc.Text] = [texts(end) for end in (column, *column.ends)]
-                missing = [absent] * (len(ends) - len(column.ends))
+                values: list[doc.Text] = [texts(end) for end in (column, *column.limits)]
+                missing = [absent] * (len(limits) - len(column.limits))
                 rows.append([run, ids, word(str(column.spec)), *values, *missing])
             yield rows
 
-    head = ("run", "query", "metric", "value", *ends)
+    head = ("run", "query", "metric", "value", *limits)
     return doc.Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
 
 
@@ -128,23 +138,30 @@ def _by_metric(
     """For each metric its queries, then ALL, and the texts of each run; '' where a query is not counted."""
     runs = range(len(results.runs))
     counted = [results.counted_queries(r) for r in runs]
-    shown = list(filter(set().union(*counted).__contains__, results.queries)) if per_query else []
-    of_queries, of_means = (
-        [{column.spec: column for column in results.columns(r, per_query=of)} for r in runs]
-        for of in (True, False)
-    )
+    counted_by_any = set().union(*counted) if per_query else set()
+    shown = [query for query in results.queries if query in counted_by_any]
+    values = _columns_by_spec(results, per_query=True)
+    means = _columns_by_spec(results, per_query=False)
     for spec in results.specs:
         queries: list[str] = []
         columns: list[list[str]] = [[] for _ in runs]
         if shown and spec.metric.per_query:
-            queries = shown
-            by_query = [dict(zip(counted[r], texts(of_queries[r][spec]), strict=True)) for r in runs]
-            columns = [[of.get(query, "") for query in shown] for of in by_query]
+            queries += shown
+            for r in runs:
+                text_of = dict(zip(counted[r], texts(values[r][spec]), strict=True))
+                columns[r] += (text_of.get(query, "") for query in shown)
         if summary and spec.metric.has_summary:
-            queries = [*queries, ALL]
-            columns = [[*columns[r], *texts(of_means[r][spec])] for r in runs]
+            queries.append(ALL)
+            for r in runs:
+                columns[r] += texts(means[r][spec])
         if queries:
             yield spec, queries, columns
+
+
+def _columns_by_spec(results: Results, *, per_query: bool) -> list[dict[Spec, MetricColumn]]:
+    """Of each run."""
+    runs = range(len(results.runs))
+    return [{column.spec: column for column in results.columns(r, per_query=per_query)} for r in runs]
 
 
 def _trec_eval(
@@ -168,39 +185,45 @@ def _trec_eval(
         yield doc.Rows((), [rows], frozenset((1,)))
 
 
-def _grids(results: Results, per_query: bool, summary: bool, wide: bool, texts: Texts) -> Iterator[doc.Grid]:
-    """A table of queries for each run, then one of the summaries; or one for each metric."""
-    if wide:
-        names = tuple(visible(run.name) for run in results.runs)
-        for spec, queries, of_runs in _by_metric(results, per_query, summary, texts):
-            values = (_best_in_row(spec, row) for row in zip(*of_runs, strict=True))
-            by_query = [(visible(query), *row) for query, row in zip(queries, values, strict=True)]
-            yield doc.Grid(spec.display if len(results.specs) > 1 else "", ("query", *names), by_query)
-        return
+def _grids(results: Results, per_query: bool, summary: bool, texts: Texts) -> Iterator[doc.Grid]:
+    """A table of queries for each run, then one of the summaries."""
     for r, queries, columns in _parts(results, per_query, False):
         head = ("query", *(column.spec.display for column in columns))
         values = (_cells(column, texts) for column in columns)
         rows = list(zip(map(visible, queries), *values, strict=True))
         yield doc.Grid(visible(results.runs[r].name), head, rows)
     if summary:
-        shown = [spec for spec in results.specs if spec.metric.has_summary]
-        by_run = [
-            [cell for column in columns for cell in _cells(column, texts)]
-            for _, _, columns in _parts(results, False, True)
-        ]
-        by_metric = zip(*by_run, strict=True) if by_run else ()
-        cells = [_best_in_row(spec, row) for spec, row in zip(shown, by_metric, strict=False)]
-        runs = [visible(run.name) for run in results.runs]
-        head = ("run", *(spec.display for spec in shown))
-        yield doc.Grid("", head, list(zip(runs, *cells, strict=True)))
+        yield _summary_grid(results, texts)
 
 
-def _cells(column: Column, texts: Texts) -> list[str | doc.Cell]:
+def _summary_grid(results: Results, texts: Texts) -> doc.Grid:
+    shown = [spec for spec in results.specs if spec.metric.has_summary]
+    by_run = [
+        [cell for column in columns for cell in _cells(column, texts)]
+        for _, _, columns in _parts(results, False, True)
+    ]
+    by_metric = zip(*by_run, strict=True) if by_run else ()
+    cells = [_best_in_row(spec, row) for spec, row in zip(shown, by_metric, strict=False)]
+    runs = [visible(run.name) for run in results.runs]
+    head = ("run", *(spec.display for spec in shown))
+    return doc.Grid("", head, list(zip(runs, *cells, strict=True)))
+
+
+def _wide_grids(results: Results, per_query: bool, summary: bool, texts: Texts) -> Iterator[doc.Grid]:
+    """A table for each metric, with a column for each run."""
+    names = tuple(visible(run.name) for run in results.runs)
+    for spec, queries, of_runs in _by_metric(results, per_query, summary, texts):
+        values = (_best_in_row(spec, row) for row in zip(*of_runs, strict=True))
+        rows = [(visible(query), *row) for query, row in zip(queries, values, strict=True)]
+        yield doc.Grid(spec.display if len(results.specs) > 1 else "", ("query", *names), rows)
+
+
+def _cells(column: MetricColumn, texts: Texts) -> list[str | doc.Cell]:
     """The values, with the range behind those that the order of ties changes, and the mean within it."""
     values = texts(column)
-    if not column.ends:
+    if not column.limits:
         return list(values)
-    low, high, *expected = map(texts, column.ends)
+    low, high, *expected = map(texts, column.limits)
     ranges = map(", ".join, zip(low, *expected, high, strict=True))
     return [
         value if value == least == most else doc.Cell(value, f" [{shown}]")
@@ -222,33 +245,6 @@ def _best_in_row(spec: Spec, row: Sequence[str | doc.Cell]) -> list[str | doc.Ce
 def _content(results: Results, per_query: bool, summary: bool, signature: bool) -> dict[str, Any]:
     from gradeval.version import __version__
 
-    ends = _ends(results)
-    numeric = [spec for spec in results.specs if not spec.metric.text]
-
-    def with_ends(keys: Sequence[str], columns: list[Column]) -> Iterator[tuple[str, list[str], list[Column]]]:
-        """The columns, and the ends of those that have them, each with its key and the names of the metrics."""
-        ends_of = [[column.ends[k] for column in columns if len(column.ends) > k] for k in range(len(keys) - 1)]
-        for key, part in zip(keys, [columns, *ends_of], strict=True):
-            if part or key == keys[0]:
-                yield key, [str(column.spec) for column in part], part
-
-    def run(r: int) -> dict[str, Any]:
-        result = results.runs[r]
-        entry: dict[str, Any] = {name: getattr(result, name) for name in ("name", "path", "sha256", "ties")}
-        entry["queries"] = result.queries
-        entry["depths"] = None if result.depths is None else list(result.depths)
-        if summary:
-            for key, names, part in with_ends(("summary", *ends), results.columns(r, per_query=False)):
-                entry[key] = dict(zip(names, (column.exact for column in part), strict=True))
-            entry["undefined"] = {str(spec): n for spec in numeric if (n := results.undefined(r, spec))}
-        if signature:
-            entry["signatures"] = {str(spec): results.signature(r, spec) for spec in numeric}
-        if per_query:
-            queries, keys = results.counted_queries(r), ("per_query", *(f"per_query_{end}" for end in ends))
-            for key, names, part in with_ends(keys, results.columns(r, per_query=True)):
-                entry[key] = doc.Values(queries, names, list(map(_exact_texts, part)))
-        return entry
-
     interval = next((run.interval for run in results.runs), None)
     return {
         "gradeval": __version__,
@@ -260,5 +256,38 @@ def _content(results: Results, per_query: bool, summary: bool, signature: bool) 
         "warnings": list(lines(results.notices, len(results.runs))),
         "notices": [notice.to_dict() for notice in results.notices],
         "failed": [{"path": run.path, "errors": str(run.error).split("\n")} for run in results.failed],
-        "runs": [run(r) for r in range(len(results.runs))],
+        "runs": [_content_of_run(results, r, per_query, summary, signature) for r in range(len(results.runs))],
     }
+
+
+def _content_of_run(
+    results: Results, r: int, per_query: bool, summary: bool, signature: bool
+) -> dict[str, Any]:
+    run, limits = results.runs[r], _limits(results)
+    numeric = [spec for spec in results.specs if not spec.metric.text]
+    content: dict[str, Any] = {name: getattr(run, name) for name in ("name", "path", "sha256", "ties")}
+    content["queries"] = run.queries
+    content["depths"] = None if run.depths is None else list(run.depths)
+    if summary:
+        keys = ("summary", *limits)
+        for key, columns in _with_limits(keys, results.columns(r, per_query=False)):
+            content[key] = {str(column.spec): column.exact for column in columns}
+        content["undefined"] = {str(spec): n for spec in numeric if (n := results.undefined(r, spec))}
+    if signature:
+        content["signatures"] = {str(spec): results.signature(r, spec) for spec in numeric}
+    if per_query:
+        queries = results.counted_queries(r)
+        keys = ("per_query", *(f"per_query_{limit}" for limit in limits))
+        for key, columns in _with_limits(keys, results.columns(r, per_query=True)):
+            names = [str(column.spec) for column in columns]
+            content[key] = doc.Values(queries, names, list(map(_exact_texts, columns)))
+    return content
+
+
+def _with_limits(keys: Sequence[str], columns: list[MetricColumn]) -> Iterator[tuple[str, list[MetricColumn]]]:
+    """The columns by the first key, and by each other one the limits of the columns that have them."""
+    yield keys[0], columns
+    for k, key in enumerate(keys[1:]):
+        limits = [column.limits[k] for column in columns if len(column.limits) > k]
+        if limits:
+            yield key, limits

@@ -10,9 +10,10 @@ from gradeval.arrays import Bools, cached_property
 from gradeval.arrays.strings import Texts
 from gradeval.errors import InputError, first_names, named
 from gradeval.evaluation.depths import depths_of, quantiles
-from gradeval.evaluation.plan import Setting
+from gradeval.evaluation.plan import EvaluationSetting
 from gradeval.evaluation.results import RunResult
-from gradeval.evaluation.score import Judge, Scored, Spread, spread
+from gradeval.evaluation.score import Judge, Scored
+from gradeval.evaluation.ties import Spread, spread
 from gradeval.options import Options
 from gradeval.records import Record
 from gradeval.registry.spec import Spec
@@ -38,7 +39,7 @@ class ReducedRun(Record, eq=False):
 class Evaluated(Record, eq=False):
     """A run that was evaluated: all that its caveats follow from. It holds the judgments and the ranks."""
 
-    setting: Setting
+    setting: EvaluationSetting
     judge: Judge  # with the reduced run
     scored: Scored
     spread: Spread | None  # over the orders of ties, where the options ask for it
@@ -61,7 +62,7 @@ class Evaluated(Record, eq=False):
         return self.scored.empty
 
 
-def evaluate(setting: Setting, run: ReducedRun, jobs: int) -> Evaluated:
+def evaluate(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluated:
     """The values of a run, with what its caveats follow from. Raises MetricError."""
     qrels, specs, options = setting.qrels, setting.plan.specs, setting.plan.options
     judge = Judge(qrels, run.reduced, options, run.tag)
@@ -76,7 +77,7 @@ def evaluate(setting: Setting, run: ReducedRun, jobs: int) -> Evaluated:
         scored.values,
         counted,
         texts=scored.texts,
-        tie_range=None if orders is None else np.array([*orders.ends, orders.expected()]),
+        tie_range=None if orders is None else np.array([*orders.extremes, orders.expected()]),
         ties=run.ties,
         depths=quantiles(depths_of(run.reduced, counted, options.depth)),
         interval=options.intervals,

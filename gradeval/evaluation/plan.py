@@ -86,7 +86,7 @@ def with_levels(specs: Sequence[Spec], grades: Floats) -> list[Spec]:
     return list(dict.fromkeys([*specs[:at], *levels, *specs[at:]]))
 
 
-class Setting(Record, eq=False):
+class EvaluationSetting(Record, eq=False):
     """A plan and the judgments: what is the same for all runs of an evaluation."""
 
     plan: Plan
@@ -100,7 +100,7 @@ class Setting(Record, eq=False):
         return Texts(self.qrels.queries)
 
     @classmethod
-    def of(cls, plan: Plan, qrels: Qrels, *, is_part: bool = False) -> Setting:
+    def of(cls, plan: Plan, qrels: Qrels, *, is_part: bool = False) -> EvaluationSetting:
         """is_part: whether the qrels may lack query ids that are chosen. Raises GradevalError."""
         chosen = chosen_queries(qrels, plan.options, is_part=is_part)
         return cls(
@@ -134,9 +134,9 @@ def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: st
     lacking = [query for query in compress(queries, chosen) if query not in weight_of]
     if lacking:
         count = many(len(lacking), "query has", "queries have")
-        what = f"{count} no weight: {first_names(map(named, lacking), 5)}"
+        message = f"{count} no weight: {first_names(map(named, lacking), 5)}"
         hint = "A weight of 0 leaves a query out of the means"
         if path:
-            raise InputError(path, what, hint=hint)
-        raise UnsuitableOptionError("query_weights", f"query_weights: {what}. {hint}")
+            raise InputError(path, message, hint=hint)
+        raise UnsuitableOptionError("query_weights", f"query_weights: {message}. {hint}")
     return np.array([weight_of.get(query, 0.0) for query in queries])

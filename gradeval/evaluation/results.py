@@ -34,15 +34,13 @@ if TYPE_CHECKING:
 Number = float | int | None
 
 
-class Column(Record):
-    """One metric's values for the counted queries of a run, (n,), or its summary value. texts: the values of a
-    text metric instead. ends: as of Summary, but for means over the orders without a closed form.
-    """
+class MetricColumn(Record):
+    """One metric's values for the counted queries of a run, or its summary value."""
 
     spec: Spec
-    values: Floats
-    texts: Sequence[str] | None = None
-    ends: tuple[Column, ...] = ()
+    values: Floats  # (n,)
+    texts: Sequence[str] | None = None  # the values of a text metric instead
+    limits: tuple[MetricColumn, ...] = ()  # as of Summary, but for means over the orders without a closed form
 
     @property
     def exact(self) -> Number | str:
@@ -50,45 +48,41 @@ class Column(Record):
         if self.texts is not None:
             return self.texts[0]
         value = float(self.values[0]) + 0.0  # which makes -0.0 a plain 0.0
-        return (int(value) if self.spec.metric.is_count else value) if math.isfinite(value) else None
+        if not math.isfinite(value):
+            return None
+        return int(value) if self.spec.metric.is_count else value
 
 
 class Summary(Record):
-    """The summary of a run. queries: how many are counted. means: (M,). undefined: how many values, (M,). ends:
-    the lowest and the highest mean over the orders of ties, and the mean over all, (M,) each, or the ends of
-    its interval. texts: position of a text metric -> the text to print.
-    """
+    """The summary of a run."""
 
-    queries: int
-    means: Floats
-    undefined: Ints
-    ends: tuple[Floats, ...]
-    texts: Mapping[int, str]
+    queries: int  # how many are counted
+    means: Floats  # (M,)
+    undefined: Ints  # how many values, (M,)
+    # the lowest and the highest mean over the orders of ties, and the mean over all; or the limits of the
+    # intervals, (M,) each
+    limits: tuple[Floats, ...]
+    texts: Mapping[int, str]  # position of a text metric -> the text to print
 
 
 class RunResult(Record, eq=False):
-    """The values of one run. name: as in tables. path: as the user gave it. sha256: of the file, None if there
-    is no file. values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged,
-    (Q,). texts: position of a text metric -> the text of each query. tie_range: the lowest and the highest
-    values over the orders of ties tried, and the mean over all, (3, M, Q), NaN without a closed form of it;
-    None without Options.tie_range. ties: the order of tied scores. summary: where the values of the queries are
-    not kept, which are empty then. depths: the deciles, quartiles and the median of the documents that are
-    evaluated of a query, None where they are unknown. interval: the method and the confidence, in percent, of
-    the intervals of the means. weights: of the queries in the means, (Q,), None where all count alike.
-    """
+    """The values of one run."""
 
-    name: str
-    path: str
-    sha256: str | None
-    values: Floats
-    counted: Bools
-    texts: Mapping[int, Sequence[str]] = {}
+    name: str  # as in tables
+    path: str  # as the user gave it
+    sha256: str | None  # of the file, None if there is no file
+    values: Floats  # (M, Q), NaN where undefined
+    counted: Bools  # which queries are printed and averaged, (Q,)
+    texts: Mapping[int, Sequence[str]] = {}  # position of a text metric -> the text of each query
+    # the lowest and the highest values over the orders of ties tried, and the mean over all, (3, M, Q), NaN
+    # without a closed form of it; None without Options.tie_range
     tie_range: Floats | None = None
-    ties: str = DEFAULT_TIES
-    summary: Summary | None = None
+    ties: str = DEFAULT_TIES  # the order of tied scores
+    summary: Summary | None = None  # where the values of the queries are not kept, which are empty then
+    # the deciles, quartiles and the median of the documents that are evaluated of a query, if known
     depths: tuple[int, int, int, int, int] | None = None
-    interval: tuple[str, float] | None = None
-    weights: Floats | None = None
+    interval: tuple[str, float] | None = None  # of the means: the method, and the confidence in percent
+    weights: Floats | None = None  # of the queries in the means, (Q,), None where all count alike
 
     @property
     def queries(self) -> int:
@@ -99,25 +93,32 @@ class RunResult(Record, eq=False):
         """The summary of its values, or the one that is kept without them."""
         if self.summary is not None:
             return self.summary
-        how = self.counted, self.weights
-        means, ends = summarize(specs, self.values, *how), list[Floats]()
-        if self.tie_range is not None:
-            ends = [summarize(specs, of_end, *how) for of_end in self.tie_range[:2]]
-            ends.append(summarize_expected(specs, self.tie_range[2], self.values, *how))
+        means = summarize(specs, self.values, self.counted, self.weights)
+        limits: list[Floats] = []
         if self.interval is not None:
-            from gradeval.statistics.tests import interval_of_mean
-
-            intervals = np.full((2, len(specs)), np.nan)  # also where there are too few values
-            for m, spec in enumerate(specs):
-                if spec.metric.has_interval:
-                    counted, bounds = np.where(self.counted, self.values[m], np.nan), spec.metric.bounds
-                    intervals[:, m] = interval_of_mean(
-                        counted, float(means[m]), *self.interval, bounds=bounds, weights=self.weights
-                    )
-            ends = [*intervals]
+            limits = self._intervals(specs, means)
+        elif self.tie_range is not None:
+            low, high, expected = self.tie_range
+            limits = [summarize(specs, values, self.counted, self.weights) for values in (low, high)]
+            limits.append(summarize_expected(specs, expected, self.values, self.counted, weights=self.weights))
         undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
         texts = {m: (self.counted_texts(m) or [""])[0] for m in self.texts}
-        return Summary(self.queries, means, undefined, tuple(ends), texts)
+        return Summary(self.queries, means, undefined, tuple(limits), texts)
+
+    def _intervals(self, specs: Sequence[Spec], means: Floats) -> list[Floats]:
+        """The lower and the upper limit of each mean, (M,); NaN where there are too few values."""
+        from gradeval.statistics.tests import interval_of_mean
+
+        limits = np.full((2, len(specs)), np.nan)
+        for m, spec in enumerate(specs):
+            if spec.metric.has_interval and self.interval is not None:
+                method, confidence = self.interval
+                values = np.where(self.counted, self.values[m], np.nan)
+                bounds = spec.metric.bounds
+                limits[:, m] = interval_of_mean(
+                    values, float(means[m]), method, confidence, bounds=bounds, weights=self.weights
+                )
+        return [*limits]
 
     def counted_texts(self, m: int) -> list[str]:
         return [self.texts[m][q] for q in np.flatnonzero(self.counted).tolist()]
@@ -235,9 +236,9 @@ class Results(Record, WithNotices, eq=False):
         """
         if any(run.tie_range is None for run in self.runs):
             raise OptionError("the ranges over ties were not computed: evaluate with tie_range=True")
-        of_runs = np.array([summary.ends for summary in self._summaries])
-        ends: Floats = of_runs.reshape(len(self.runs), -1, len(self.specs)).swapaxes(0, 1)
-        return ends
+        of_runs = np.array([summary.limits for summary in self._summaries])
+        limits: Floats = of_runs.reshape(len(self.runs), -1, len(self.specs)).swapaxes(0, 1)
+        return limits
 
     def by_id(self) -> Results:
         """The same results with the queries ordered by their ids as bytes, as in trec_eval."""
@@ -268,7 +269,7 @@ class Results(Record, WithNotices, eq=False):
 
     def range(self, run: str | int, metric: str | Spec | int) -> tuple[float, float]:
         """The lowest and the highest summary value over the orders of tied scores that were tried. For a metric
-        with the invariant PROMOTION_HELPS these are the ends over all orders. Raises OptionError for results
+        with the invariant PROMOTION_HELPS these are the limits over all orders. Raises OptionError for results
         that were evaluated without tie_range.
         """
         low, high, _ = self.tie_ranges[:, self._run(run), self._numeric(metric)].tolist()
@@ -318,8 +319,8 @@ class Results(Record, WithNotices, eq=False):
             return 0, 0
         differences, alpha = np.array(pairs).T, 1 - confidence / 100
         tested = paired_tests(method, differences, alpha, Sampling(), self.weights)
-        ends = [(outcome.low, outcome.high) for outcome in tested if not math.isnan(outcome.low)]
-        return sum(low <= 0 <= high for low, high in ends), len(ends)
+        limits = [(outcome.low, outcome.high) for outcome in tested if not math.isnan(outcome.low)]
+        return sum(low <= 0 <= high for low, high in limits), len(limits)
 
     def signature(self, run: str | int, metric: str | Spec | int) -> str:
         """What decides a mean, in one line: 'nDCG@10|gain:linear|rel:>0|ties:trec|…|n:50|gradeval:0.9.0'. The
@@ -373,25 +374,49 @@ class Results(Record, WithNotices, eq=False):
             return list(self.queries)
         return [self.queries[q] for q in np.flatnonzero(counted).tolist()]
 
-    def columns(self, run: str | int, *, per_query: bool) -> list[Column]:
+    def columns(self, run: str | int, *, per_query: bool) -> list[MetricColumn]:
         """The values to print for a run: of each counted query, or the summary of each metric that has one."""
         r = self._run(run)
-        result, summary = self.runs[r], self._summaries[r]
-        if per_query:
-            values, texts = result.values[:, result.counted], {m: result.counted_texts(m) for m in result.texts}
-            ends = [] if result.tie_range is None else [*result.tie_range[:, :, result.counted]]
-        else:
-            values, texts = summary.means[:, None], {m: [text] for m, text in summary.texts.items()}
-            ends = [end[:, None] for end in summary.ends]
-        columns = []
-        for m, spec in enumerate(self.specs):
-            if spec.metric.per_query if per_query else spec.metric.has_summary:
-                has_ends = not spec.metric.text and (result.interval is None or spec.metric.has_interval)
-                of_metric = [end[m] for end in ends] if has_ends else []
-                if len(of_metric) == 3 and np.isnan(of_metric[2]).all():  # it has no mean over the orders
-                    of_metric.pop()
-                columns.append(Column(spec, values[m], texts.get(m), tuple(Column(spec, e) for e in of_metric)))
-        return columns
+        return self._columns_of_queries(r) if per_query else self._columns_of_summary(r)
+
+    def _columns_of_queries(self, r: int) -> list[MetricColumn]:
+        run = self.runs[r]
+        limits = [] if run.tie_range is None else [*run.tie_range[:, :, run.counted]]
+        values = run.values[:, run.counted]
+        return [
+            MetricColumn(
+                spec,
+                values[m],
+                run.counted_texts(m) if m in run.texts else None,
+                self._limits(r, m, limits),
+            )
+            for m, spec in enumerate(self.specs)
+            if spec.metric.per_query
+        ]
+
+    def _columns_of_summary(self, r: int) -> list[MetricColumn]:
+        summary = self._summaries[r]
+        limits = [limit[:, None] for limit in summary.limits]
+        return [
+            MetricColumn(
+                spec,
+                summary.means[m, None],
+                [summary.texts[m]] if m in summary.texts else None,
+                self._limits(r, m, limits),
+            )
+            for m, spec in enumerate(self.specs)
+            if spec.metric.has_summary
+        ]
+
+    def _limits(self, r: int, m: int, limits: Sequence[Floats]) -> tuple[MetricColumn, ...]:
+        """Those of a metric, (M, n) each, without a mean over the orders that has no closed form."""
+        spec = self.specs[m]
+        if spec.metric.text or (self.runs[r].interval is not None and not spec.metric.has_interval):
+            return ()
+        of_metric = [limit[m] for limit in limits]
+        if len(of_metric) == 3 and np.isnan(of_metric[2]).all():
+            of_metric.pop()
+        return tuple(MetricColumn(spec, values) for values in of_metric)
 
     def __getitem__(self, metric: str | Spec | int) -> dict[str, float]:
         """The mean of a metric for each run, by name."""
@@ -444,24 +469,41 @@ class Results(Record, WithNotices, eq=False):
         """The columns run, query, metric and value: a row for each value, or without queries for each mean of
         runs that are summaries. column: makes one from its different strings and which of these each row has.
         """
-        has_values = not self.runs or any(run.summary is None for run in self.runs)
-        metrics = [(m, spec, spec.metric) for m, spec in enumerate(self.specs) if not spec.metric.text]
-        shown = {m: str(spec) for m, spec, of in metrics if (of.per_query if has_values else of.has_summary)}
-        counted = [np.flatnonzero(run.counted) for run in self.runs]
-        if has_values:
-            values = [run.values[[*shown]][:, of].T.ravel() for run, of in zip(self.runs, counted, strict=True)]
+        if not self.runs or any(run.summary is None for run in self.runs):
+            words, value = self._long_values()
         else:
-            values = list(self.means[:, [*shown]])
-        value = np.concatenate([np.empty(0), *values])
-        run = np.repeat(np.arange(len(self.runs)), [len(of_run) for of_run in values])
-        columns: dict[str, tuple[list[str], Ints]] = {"run": ([run.name for run in self.runs], run)}
-        if has_values:
-            queries = np.concatenate([np.empty(0, np.int64), *counted])
-            columns["query"] = list(self.queries), np.repeat(queries, len(shown))
-        columns["metric"] = [*shown.values()], np.arange(len(value)) % max(len(shown), 1)
-        for what, (names, _) in columns.items():
-            _check_utf8(what, names)
-        return {**{what: column(*texts) for what, texts in columns.items()}, "value": value}
+            words, value = self._long_means()
+        for name, (texts, _) in words.items():
+            _check_utf8(name, texts)
+        return {**{name: column(*texts) for name, texts in words.items()}, "value": value}
+
+    def _long_values(self) -> tuple[dict[str, tuple[list[str], Ints]], Floats]:
+        """The strings of _long_form(), and the values of the queries."""
+        shown = [m for m, spec in enumerate(self.specs) if spec.metric.per_query and not spec.metric.text]
+        counted = [np.flatnonzero(run.counted) for run in self.runs]
+        values = [
+            run.values[shown][:, queries].T.ravel() for run, queries in zip(self.runs, counted, strict=True)
+        ]
+        queries = np.concatenate([np.empty(0, np.int64), *counted])
+        words = self._long_words(shown, [len(of_run) for of_run in values])
+        of_queries = list(self.queries), np.repeat(queries, len(shown))
+        ordered = {"run": words["run"], "query": of_queries, "metric": words["metric"]}
+        return ordered, np.concatenate([np.empty(0), *values])
+
+    def _long_means(self) -> tuple[dict[str, tuple[list[str], Ints]], Floats]:
+        """The strings of _long_form(), and the means."""
+        shown = [m for m, spec in enumerate(self.specs) if spec.metric.has_summary and not spec.metric.text]
+        values = self.means[:, shown]
+        return self._long_words(shown, [len(shown)] * len(self.runs)), values.ravel()
+
+    def _long_words(self, shown: Sequence[int], rows: Sequence[int]) -> dict[str, tuple[list[str], Ints]]:
+        """The runs and the metrics of rows. shown: the metrics. rows: of each run."""
+        run = np.repeat(np.arange(len(self.runs)), rows)
+        metric = np.arange(len(run)) % max(len(shown), 1)
+        return {
+            "run": ([run.name for run in self.runs], run),
+            "metric": ([str(self.specs[m]) for m in shown], metric),
+        }
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The same for any library that reads Arrow's C stream, as duckdb.sql('from results') does."""
@@ -512,12 +554,12 @@ class Results(Record, WithNotices, eq=False):
         return m
 
 
-def _check_utf8(what: str, names: Sequence[str]) -> None:
+def _check_utf8(label: str, names: Sequence[str]) -> None:
     try:
         "".join(names).encode()
     except UnicodeEncodeError:
         wrong = next(name for name in names if any("\ud800" <= letter <= "\udfff" for letter in name))
-        message = f"{what} {named(wrong)}: data frames need names in UTF-8. Results.per_query() takes any"
+        message = f"{label} {named(wrong)}: data frames need names in UTF-8. Results.per_query() takes any"
         raise GradevalError(message) from None
 
 
@@ -539,30 +581,43 @@ def signature_of(
     spec: Spec, options: Mapping[str, Any], ties: str, hashes: Mapping[str, str | None], n: int
 ) -> str:
     """A signature, as Results.signature() describes it. hashes: of files. n: the values in the mean."""
-    from hashlib import sha256
-
     from gradeval.version import __version__
 
-    rows = {name: row for name, row in Options.table.items() if VALUES in row.scope}
-    values = {name: options.get(name, row.default) for name, row in rows.items()}
-    values |= {"ties": ties, "rel": spec.params.get("rel", values["rel"])}
-    weights = options.get("query_weights") or {}
-    for name, lines in (
-        ("query_weights", sorted(f"{query}\t{weight!r}" for query, weight in weights.items())),
-        ("query_ids", sorted(values.pop("query_ids") or ())),
-    ):
-        if lines:
-            text = "\n".join(lines).encode("utf-8", "surrogateescape")
-            hashes = {name: sha256(text).hexdigest(), **hashes}
-    texts = {name: option_text(values[name]) for name in ("rel", "ties", "queries", "no_relevant")}
-    for name, value in values.items():
-        if option_text(value) != option_text(rows[name].default):
-            texts[name] = option_text(value)
-    texts |= {name: f"sha256:{digits[:8]}" for name, digits in hashes.items() if digits}
+    texts = _options_in_signature({**options, "ties": ties, "rel": spec.params.get("rel", options.get("rel"))})
+    for name, digest in {**_hashes_of_queries(options), **hashes}.items():
+        if digest:
+            texts[name] = f"sha256:{digest[:8]}"
     texts |= {"n": str(n), "gradeval": __version__}
     gain = spec.metric.by_name.get("gain")
     first = [] if gain is None else [f"gain:{gain.text(spec.params.get('gain', gain.default))}"]
     return "|".join([str(spec), *first, *(f"{name}:{text}" for name, text in texts.items())])
+
+
+def _options_in_signature(options: Mapping[str, Any]) -> dict[str, str]:
+    """The options that every signature has, then others that are not the defaults."""
+    rows = {name: row for name, row in Options.table.items() if VALUES in row.scope and name != "query_ids"}
+    values = {name: options.get(name, row.default) for name, row in rows.items()}
+    texts = {name: option_text(values[name]) for name in ("rel", "ties", "queries", "no_relevant")}
+    for name, value in values.items():
+        if option_text(value) != option_text(rows[name].default):
+            texts[name] = option_text(value)
+    return texts
+
+
+def _hashes_of_queries(options: Mapping[str, Any]) -> dict[str, str]:
+    """The SHA-256 of the query ids and of the weights of queries, where they are given."""
+    from hashlib import sha256
+
+    weights = options.get("query_weights") or {}
+    lines = {
+        "query_ids": sorted(options.get("query_ids") or ()),
+        "query_weights": sorted(f"{query}\t{weight!r}" for query, weight in weights.items()),
+    }
+    return {
+        name: sha256("\n".join(of_option).encode("utf-8", "surrogateescape")).hexdigest()
+        for name, of_option in lines.items()
+        if of_option
+    }
 
 
 def option_text(value: Any) -> str:
@@ -577,8 +632,8 @@ def option_text(value: Any) -> str:
     return f"'{text}'" if "|" in text else text
 
 
-def _position(position: Integral, count: int, what: str) -> int:
+def _position(position: Integral, count: int, label: str) -> int:
     """The position from 0 of one that may be counted from the end."""
     if not -count <= int(position) < count:
-        raise GradevalError(f"{what} {position} is out of range: there are {count}")
+        raise GradevalError(f"{label} {position} is out of range: there are {count}")
     return int(position) % count

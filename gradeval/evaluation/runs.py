@@ -30,34 +30,48 @@ def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
 
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
-    from gradeval.formats.memory import is_frame, is_ranx  # not for a command line, whose runs are labelled
+    from gradeval.formats.memory import is_ranx  # not for a command line, whose runs are labelled
 
-    def is_one(value: Any) -> bool:
-        return load.is_path(value) or is_frame(value) or isinstance(value, RunTable)
-
-    if type(runs) is not dict and (is_one(runs) or is_ranx(runs)):
+    if type(runs) is not dict and (_is_one(runs) or is_ranx(runs)):
         yield from _files(runs)
     elif isinstance(runs, Mapping):
-        # {query: {document: score}} has no mappings in its mappings, of which the first value decides
-        first = next(
-            (value for run in runs.values() if isinstance(run, Mapping) for value in run.values()), None
-        )
-        # most are dicts, which a look at the type tells in a tenth of the time
-        others = [run for run in runs.values() if type(run) is not dict and not isinstance(run, Mapping)]
-        # beside the documents of a query, a number or None is a mistake in a run, and not another run
-        may_be_runs = (is_one(value) or hasattr(value, "__iter__") for value in others)
-        if isinstance(first, Mapping) or (others and (first is None or any(may_be_runs))):
+        if _has_runs(runs):
             yield from ((str(name), run) for name, run in runs.items())
         else:
             yield None, runs
     else:
-        try:
-            items = list(runs)
-        except TypeError:
-            hint = "Give a path, {query: {document: score}}, tuples, a data frame, or a list or dict of these"
-            raise InputError("runs", f"{described(runs)} is not a run", hint=hint) from None
+        items = _listed(runs)
         is_run = bool(items) and is_row(items[0])
         yield from [(None, items)] if is_run else chain.from_iterable(map(_files, items))
+
+
+def _is_one(value: Any) -> bool:
+    from gradeval.formats.memory import is_frame
+
+    return load.is_path(value) or is_frame(value) or isinstance(value, RunTable)
+
+
+def _has_runs(mapping: Mapping[Any, Any]) -> bool:
+    """Whether these are runs by name, and not {query: {document: score}}."""
+    values = mapping.values()
+    # a run has no mappings in its mappings, of which the first value decides
+    first = next((value for run in values if isinstance(run, Mapping) for value in run.values()), None)
+    if isinstance(first, Mapping):
+        return True
+    # most are dicts, which a look at the type tells in a tenth of the time
+    not_dicts = [run for run in values if type(run) is not dict and not isinstance(run, Mapping)]
+    if not not_dicts or first is None:
+        return bool(not_dicts)
+    # beside the documents of a query, a number or None is a mistake in a run, and not another run
+    return any(_is_one(value) or hasattr(value, "__iter__") for value in not_dicts)
+
+
+def _listed(runs: Any) -> list[Any]:
+    try:
+        return list(runs)
+    except TypeError:
+        hint = "Give a path, {query: {document: score}}, tuples, a data frame, or a list or dict of these"
+        raise InputError("runs", f"{described(runs)} is not a run", hint=hint) from None
 
 
 def _files(run: Any) -> list[tuple[str | None, Any]]:
@@ -116,24 +130,43 @@ def is_row(item: Any) -> bool:
 def names_by_path(runs: Runs, options: Options) -> list[dict[str, str]]:
     """The names of the expected runs of each of these, by path, chosen before anything is read."""
     saved_paths = [run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs]
-    of_runs: list[list[tuple[str | None, str, str | None]]] = []
-    for position, (label, run) in enumerate(runs, 1):
-        path = path_of(run, label or f"run{position}")
-        if isinstance(run, FailedRun):
-            of_runs.append([])
-        elif isinstance(run, SavedResult):
-            names = [saved.name for saved in run.runs]
-            labels = [f"{label}:{name}" if label and names[1:] else label or None for name in names]
-            is_alone = saved_paths.count(path) < 2
-            paths = [path if is_alone else f"{path}:{name}" for name in names]
-            of_runs.append([*zip(labels, paths, names, strict=True)])
-        elif load.is_path(run) and options.features:
-            of_runs.append([load.feature_names(path, feature, label, options) for feature in options.features])
-        else:
-            has_path = load.is_path(run) or (isinstance(run, RunTable) and run.path is not None)
-            of_runs.append([(label if has_path else path, path, None)])
-    chosen = iter(run_names(chain.from_iterable(of_runs)))
-    return [{path: next(chosen) for _, path, _ in of_run} for of_run in of_runs]
+    expected = [
+        _expected_runs(label, run, path_of(run, label or f"run{position}"), options, saved_paths)
+        for position, (label, run) in enumerate(runs, 1)
+    ]
+    chosen = iter(run_names(chain.from_iterable(expected)))
+    return [{path: next(chosen) for _, path, _ in of_run} for of_run in expected]
+
+
+_Expected = tuple[str | None, str, str | None]  # the label of a run, its path, and its short name
+
+
+def _expected_runs(
+    label: str | None, run: Any, path: str, options: Options, saved_paths: Sequence[str]
+) -> list[_Expected]:
+    """saved_paths: of each run of the saved results."""
+    if isinstance(run, FailedRun):
+        return []
+    if isinstance(run, SavedResult):
+        return _saved_runs(label, run, path, is_alone=saved_paths.count(path) < 2)
+    if load.is_path(run) and options.features:
+        return [load.feature_names(path, feature, label, options) for feature in options.features]
+    has_path = load.is_path(run) or (isinstance(run, RunTable) and run.path is not None)
+    return [(label if has_path else path, path, None)]
+
+
+def _saved_runs(label: str | None, saved: SavedResult, path: str, *, is_alone: bool) -> list[_Expected]:
+    """is_alone: whether it is the only run with this path."""
+    names = [run.name for run in saved.runs]
+    is_one = len(names) == 1
+    return [
+        (
+            f"{label}:{name}" if label and not is_one else label or None,
+            path if is_alone else f"{path}:{name}",
+            name,
+        )
+        for name in names
+    ]
 
 
 def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:

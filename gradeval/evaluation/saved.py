@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from types import NoneType
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from gradeval.errors import InputError, MetricError, OptionError, first_names, n
 from gradeval.evaluation.caveats import Outcome, facts_of_saved, left_out_of_groups
 from gradeval.evaluation.depths import QUANTILES
 from gradeval.evaluation.layout import FORMAT_VERSION
-from gradeval.evaluation.plan import Plan, Setting
+from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult, SavedRun, option_text
 from gradeval.evaluation.score import summarize
 from gradeval.formats.json import begins_saved, parse_json
@@ -63,14 +64,14 @@ def is_saved(source: Source) -> bool:
 
 
 class _Part(NamedTuple):
-    """An object in a saved result. path: of the file. place: ' of run …', as messages name it."""
+    """An object in a saved result."""
 
-    path: str
+    path: str  # of the file
     content: Mapping[str, Any]
-    place: str
+    place: str  # ' of run …', as messages name it
 
-    def error(self, what: str) -> InputError:
-        return InputError(self.path, what, hint="Save results with 'gradeval QRELS RUN -q -f json -o FILE'")
+    def error(self, message: str) -> InputError:
+        return InputError(self.path, message, hint="Save results with 'gradeval QRELS RUN -q -f json -o FILE'")
 
     def item(self, key: str, kind: Any, is_valid: Callable[[Any], bool] = lambda value: True) -> Any:
         """The value of a key, of this type."""
@@ -109,9 +110,9 @@ def read_saved(source: Source) -> SavedResult:
         qrels.item("sha256", str),
         qrels.item("groups_sha256", (str, NoneType)),
         options,
-        tuple(metrics),
-        tuple(_run(file, r, run, metrics, options) for r, run in enumerate(runs)),
-        Notices(_notice(file, n, notice) for n, notice in enumerate(file.item("notices", list))),
+        metrics=tuple(metrics),
+        runs=tuple(_run(file, r, run, metrics, options) for r, run in enumerate(runs)),
+        notices=Notices(_notice(file, n, notice) for n, notice in enumerate(file.item("notices", list))),
     )
 
 
@@ -120,9 +121,9 @@ def _options(file: _Part) -> dict[str, object]:
     options, saved_by = file.item("options", dict), str(file.content["gradeval"])
     unknown = [name for name in options if name not in Options.table]
     if unknown and saved_by != __version__:
-        what = f"gradeval {saved_by} saved it with an option that gradeval {__version__} does not have"
+        message = f"gradeval {saved_by} saved it with an option that gradeval {__version__} does not have"
         raise InputError(
-            file.path, f"{what} ({first_names(unknown)})", hint=f"Use gradeval {saved_by} or newer"
+            file.path, f"{message} ({first_names(unknown)})", hint=f"Use gradeval {saved_by} or newer"
         )
     try:
         Options(**options)
@@ -144,6 +145,7 @@ def _notice(file: _Part, index: int, content: Any) -> Notice:
 
 
 def _run(file: _Part, r: int, content: Any, metrics: Sequence[str], options: Mapping[str, Any]) -> SavedRun:
+    """Raises InputError for one that cannot be read, or whose summary is not that of its values."""
     if not isinstance(content, dict):
         raise file.error(f"runs[{r}] is not an object")
     name = _Part(file.path, content, f" of runs[{r}]").item("name", str)
@@ -152,35 +154,61 @@ def _run(file: _Part, r: int, content: Any, metrics: Sequence[str], options: Map
         raise file.error(f"run {named(name)} has no values per query, since it was made without -q")
     rows = run.item("per_query", dict)
     run.item("queries", int, lambda count: count == len(rows))
+    run.item("path", str)
     rules = {None, "trec", LETOR_TIES} if options["ties"] is None else {None, options["ties"]}
     ties = run.item("ties", (str, NoneType), rules.__contains__)
     depths = run.item("depths", (list, NoneType), lambda depths: depths is None or _are_depths(depths))
     values = _numbers(run, rows)
     for metric in sorted(values.keys() - set(metrics)):
         raise run.error(f"there are values of {named(metric)}{run.place}, which is not among its metrics")
-    has_summary = "summary" in content or "undefined" in content
-    summary = _numbers(run, {"": run.item("summary", dict)}, " in the summary") if has_summary else {}
-    undefined = run.item("undefined", dict) if has_summary else {}
-    weights = options.get("query_weights")
-    of_queries = None if weights is None else np.array([weights.get(query, np.nan) for query in rows])
+    specs = _specs_with_values(metrics)
+    for spec in specs:
+        if str(spec) not in values:
+            raise run.error(f"there are no numbers of {spec}{run.place}")
+    if "summary" in content or "undefined" in content:
+        _check_summary(run, specs, values, _weights(options, rows))
+    return SavedRun(
+        name,
+        run.item("sha256", (str, NoneType)),
+        tuple(rows),
+        values,
+        ties,
+        depths=None if depths is None else (*depths,),
+    )
+
+
+def _specs_with_values(metrics: Sequence[str]) -> list[Spec]:
+    """The metrics that have a number for each query, but for those whose plugin is not there."""
+    specs = []
     for metric in metrics:
-        try:
+        with suppress(MetricError, ValueError):
             [spec] = parse(metric)
-        except (MetricError, ValueError):  # without the plugin that has it
-            continue
-        if not spec.metric.per_query or spec.metric.text:
-            continue
-        if metric not in values:
-            raise run.error(f"there are no numbers of {metric}{run.place}")
-        if has_summary:
-            [mean] = summarize([spec], values[metric][None], np.ones(len(rows), np.bool_), of_queries)
-            count, stated = int(np.isnan(values[metric]).sum()), summary.get(metric, np.array([math.inf]))
-            if undefined.get(metric, 0) != count or not np.allclose(stated, mean, _SAME, _SAME, equal_nan=True):
-                what = f"the summary of {metric}{run.place} is not that of its values"
-                raise run.error(f"{what} ({float(mean)!r}, {count} undefined)")
-    run.item("path", str)
-    sha256 = run.item("sha256", (str, NoneType))
-    return SavedRun(name, sha256, tuple(rows), values, ties, None if depths is None else (*depths,))
+            if spec.metric.per_query and not spec.metric.text:
+                specs.append(spec)
+    return specs
+
+
+def _weights(options: Mapping[str, Any], rows: Mapping[str, Any]) -> Floats | None:
+    """Of the queries of a run, NaN for those that have none."""
+    weights = options.get("query_weights")
+    return None if weights is None else np.array([weights.get(query, np.nan) for query in rows])
+
+
+def _check_summary(
+    run: _Part, specs: Sequence[Spec], values: Mapping[str, Floats], weights: Floats | None
+) -> None:
+    """Raise InputError where a summary is not that of the values."""
+    summary = _numbers(run, {"": run.item("summary", dict)}, " in the summary")
+    undefined = run.item("undefined", dict)
+    for spec in specs:
+        metric = str(spec)
+        [mean] = summarize([spec], values[metric][None], np.ones(values[metric].shape, np.bool_), weights)
+        count = int(np.isnan(values[metric]).sum())
+        stated = summary.get(metric, np.array([math.inf]))
+        is_same = np.allclose(stated, mean, _SAME, _SAME, equal_nan=True)
+        if undefined.get(metric, 0) != count or not is_same:
+            message = f"the summary of {metric}{run.place} is not that of its values"
+            raise run.error(f"{message} ({float(mean)!r}, {count} undefined)")
 
 
 def _are_depths(depths: list[Any]) -> bool:
@@ -188,7 +216,7 @@ def _are_depths(depths: list[Any]) -> bool:
     return are_counts and len(depths) == len(QUANTILES) and depths == sorted(depths)
 
 
-def _numbers(run: _Part, rows: Mapping[str, Any], place: str = "") -> dict[str, Floats]:
+def _numbers(run: _Part, rows: Mapping[str, Any], where_else: str = "") -> dict[str, Floats]:
     """The numbers of each metric by query, NaN for null, without metrics of strings. place: of other rows."""
     for query, row in rows.items():
         if not isinstance(row, dict):
@@ -200,28 +228,30 @@ def _numbers(run: _Part, rows: Mapping[str, Any], place: str = "") -> dict[str, 
             continue
         for query, value in zip(rows, column, strict=True):
             if value is not None and not (type(value) in (int, float) and abs(value) <= 1e300):
-                where = place or f" of query {named(query)}"
+                where = where_else or f" of query {named(query)}"
                 raise run.error(f"{metric}{where}{run.place} is not a finite number")
         numbers[metric] = np.array(column, np.float64)  # None is NaN
     return numbers
 
 
 def common_metrics(
-    runs: Runs, unlisted: Callable[[Spec], bool] = lambda spec: False
+    runs: Runs, is_hidden: Callable[[Spec], bool] = lambda spec: False
 ) -> tuple[list[Spec], Notices]:
-    """The metrics that all saved results have, and a notice of listed ones some lack. Raises InputError."""
-    saved = [run for _, run in runs if isinstance(run, SavedResult)]
-    if not saved:
+    """The metrics that all saved results have, and a notice of those that some lack. is_hidden: whether the
+    notice does not name a metric. Raises InputError.
+    """
+    by_path = {run.path: _specs(run) for _, run in runs if isinstance(run, SavedResult)}
+    if not by_path:
         return [], Notices()
-    of_each = [_specs(run) for run in saved]
-    of_file = {run.path: first_names(map(str, specs)) for run, specs in zip(saved, of_each, strict=True)}
-    by_file = "; ".join(f"{path} has {names}" for path, names in of_file.items())
-    common = [spec for spec in of_each[0] if all(spec in specs for specs in of_each)]
-    if of_each[0] and not common:
-        what = f"no metric is in every saved result ({by_file})"
-        raise InputError(saved[-1].path, what, hint="Evaluate the runs again, with the same metrics")
-    every = dict.fromkeys(chain.from_iterable(of_each))
-    lacking = [str(spec) for spec in every if spec not in common and not unlisted(spec)]
+    first = next(iter(by_path.values()))
+    by_file = "; ".join(f"{path} has {first_names(map(str, specs))}" for path, specs in by_path.items())
+    common = [spec for spec in first if all(spec in specs for specs in by_path.values())]
+    if first and not common:
+        message = f"no metric is in every saved result ({by_file})"
+        hint = "Evaluate the runs again, with the same metrics"
+        raise InputError(list(by_path)[-1], message, hint=hint)
+    every = dict.fromkeys(chain.from_iterable(by_path.values()))
+    lacking = [str(spec) for spec in every if spec not in common and not is_hidden(spec)]
     notice = Notice(NoticeKind.EXCLUDED_METRICS, "", len(lacking), rule=f"{', '.join(lacking)} ({by_file})")
     return common, Notices([notice] if lacking else [])
 
@@ -249,20 +279,31 @@ def _has_numbers(spec: Spec) -> bool:
 
 def check_made_alike(saved: SavedResult, results: Results, plan: Plan) -> None:
     """Raise InputError where a saved result has other qrels, options or metrics than the results."""
-    options = plan.options
-    if options.tie_range:
+    if plan.options.tie_range:
         raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
-    for what, theirs, ours in (
-        ("qrels", saved.qrels_sha256, results.qrels_sha256),
-        ("group sizes", saved.groups_sha256, results.groups_sha256),
-    ):
-        if theirs != ours:
-            made, here = ("no file" if of is None else f"SHA-256 {of[:12]}" for of in (theirs, ours))
-            hint = "Give the same files, or evaluate the run again"
-            raise InputError(saved.path, f"it was made from other {what} ({made}, here {here})", hint=hint)
+    _check_same_file(saved.path, "qrels", saved.qrels_sha256, results.qrels_sha256)
+    _check_same_file(saved.path, "group sizes", saved.groups_sha256, results.groups_sha256)
+    _check_same_options(saved, results)
+    check_metrics(saved, [spec for spec in results.specs if spec not in plan.optional])
+    if not saved.runs:
+        raise InputError(saved.path, "it has no runs")
+
+
+def _check_same_file(path: str, subject: str, saved_sha256: str | None, sha256: str | None) -> None:
+    if saved_sha256 == sha256:
+        return
+    made, here = (
+        "no file" if digest is None else f"SHA-256 {digest[:12]}" for digest in (saved_sha256, sha256)
+    )
+    hint = "Give the same files, or evaluate the run again"
+    raise InputError(path, f"it was made from other {subject} ({made}, here {here})", hint=hint)
+
+
+def _check_same_options(saved: SavedResult, results: Results) -> None:
     hint = "Give the same options, or evaluate the run again"
     for name in Options.rows(within=VALUES):
-        made, here = (_comparable(name, of[name]) for of in (saved.options, results.options))
+        made = _comparable(name, saved.options[name])
+        here = _comparable(name, results.options[name])
         is_same = made == here
         if name == "ties":  # the same order may be named in one of the two only
             is_same |= {here or DEFAULT_TIES} == ({made} if made else {run.ties for run in saved.runs})
@@ -272,9 +313,6 @@ def check_made_alike(saved: SavedResult, results: Results, plan: Plan) -> None:
             raise InputError(saved.path, f"it was made with {flag} {made}, and here it is {here}", hint=hint)
     if "query_weights" in saved.options and "query_weights" not in results.options:
         raise InputError(saved.path, "its means were made with --query-weights, and here are none", hint=hint)
-    check_metrics(saved, [spec for spec in results.specs if spec not in plan.optional])
-    if not saved.runs:
-        raise InputError(saved.path, "it has no runs")
 
 
 def _comparable(name: str, value: Any) -> Any:
@@ -287,16 +325,16 @@ def check_metrics(saved: SavedResult, specs: Sequence[Spec]) -> None:
     """Raise InputError where the saved result lacks a metric, or has no numbers per query of it."""
     for spec in specs:
         if not _has_numbers(spec):
-            what = f"{spec} cannot be taken from a saved result, which has numbers per query"
-            raise InputError(saved.path, what, hint="Choose other metrics, or give the run itself")
+            message = f"{spec} cannot be taken from a saved result, which has numbers per query"
+            raise InputError(saved.path, message, hint="Choose other metrics, or give the run itself")
     lacking = [str(spec) for spec in specs if not is_num_q(spec) and str(spec) not in saved.metrics]
     if lacking:
-        what = f"it has no values of {', '.join(lacking)}, only of {', '.join(saved.metrics)}"
-        raise InputError(saved.path, what, hint="Choose other metrics, or evaluate the run again")
+        message = f"it has no values of {', '.join(lacking)}, only of {', '.join(saved.metrics)}"
+        raise InputError(saved.path, message, hint="Choose other metrics, or evaluate the run again")
 
 
 def outcomes_of_saved(
-    saved: SavedResult, names: Sequence[str], setting: Setting, empty: Bools
+    saved: SavedResult, names: Sequence[str], setting: EvaluationSetting, empty: Bools
 ) -> list[Outcome]:
     """The outcome of each run of a saved result, as if it were evaluated: NaN for metrics it lacks. names: of
     the runs. empty: that of without_relevant(). Raises InputError for other queries.
@@ -308,7 +346,7 @@ def outcomes_of_saved(
     return outcomes
 
 
-def _result_of(saved: SavedResult, run: SavedRun, name: str, setting: Setting) -> RunResult:
+def _result_of(saved: SavedResult, run: SavedRun, name: str, setting: EvaluationSetting) -> RunResult:
     """Raises InputError."""
     path, chosen, specs = saved.path, setting.chosen, setting.plan.specs
     queries = setting.queries
@@ -322,8 +360,8 @@ def _result_of(saved: SavedResult, run: SavedRun, name: str, setting: Setting) -
     has_values[positions] = True
     counted = setting.counted(has_values)
     for q in np.flatnonzero(counted & ~has_values)[:1]:
-        what = f"run {named(run.name)} has no values of query {named(queries[q])}"
-        raise InputError(path, what, hint="Evaluate the run again")
+        message = f"run {named(run.name)} has no values of query {named(queries[q])}"
+        raise InputError(path, message, hint="Evaluate the run again")
     values = np.full((len(specs), len(chosen)), np.nan)
     for m, spec in enumerate(specs):
         values[m, positions] = 1.0 if is_num_q(spec) else run.values.get(str(spec), np.nan)

@@ -39,9 +39,10 @@ from gradeval.evaluation.caveats import (
 from gradeval.evaluation.depths import cutoff_notices, depths_of, quantiles, with_depths
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.outcome import SHOWN_IDS, Evaluated, ReducedRun, evaluate, no_common_query
-from gradeval.evaluation.plan import Plan, Setting, chosen_queries
+from gradeval.evaluation.plan import EvaluationSetting, Plan, chosen_queries
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary, position_of
-from gradeval.evaluation.score import TRIALS, Scored, spread, summands, summaries
+from gradeval.evaluation.score import Scored, summands, summaries
+from gradeval.evaluation.ties import TRIALS, spread
 from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, shown
@@ -178,7 +179,7 @@ def evaluate_bucket(qrels: Any, runs: Sequence[Any], job: SparkJob) -> tuple[Sta
     chosen = chosen_queries(judged, job.options, is_part=True)
     ties = job.options.ties or DEFAULT_TIES
     plan = Plan(job.specs, job.options.replace(ties=ties))  # with a rule, so that nothing is noticed of ties
-    setting = Setting(plan, judged, chosen, None)
+    setting = EvaluationSetting(plan, judged, chosen, None)
     states: list[Part | GradevalError] = []
     evaluated: dict[int, Evaluated] = {}
     for r, table in enumerate(runs):
@@ -294,7 +295,7 @@ def _read_qrels(table: Any, job: SparkJob) -> tuple[Qrels, Notices]:
     return qrels, notices
 
 
-def _evaluated(table: Any, setting: Setting, r: int, job: SparkJob) -> tuple[Evaluated, Part]:
+def _evaluated(table: Any, setting: EvaluationSetting, r: int, job: SparkJob) -> tuple[Evaluated, Part]:
     """A run, and its state. Raises GradevalError."""
     name = job.runs[r]
     path = job.paths[r]
@@ -319,7 +320,7 @@ def _evaluated(table: Any, setting: Setting, r: int, job: SparkJob) -> tuple[Eva
         scored = Scored(result.values, {}, evaluated.empty)
         changes = spread(evaluated.judge, result.counted, job.specs, scored, 1, trials=TRIALS)
         if changes.changes.any():
-            tie_values = [*changes.ends, changes.expected()]
+            tie_values = [*changes.extremes, changes.expected()]
             of_ties = tie_notices(qrels, job.specs, result, changes)
             facts = facts.replace(notices=Notices((*facts.notices, *of_ties)))
     values = [

@@ -11,7 +11,7 @@ from helpers import each
 from gradeval.evaluation import evaluator
 from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.outcome import Evaluated, ReducedRun
-from gradeval.evaluation.plan import Plan, Setting
+from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 from gradeval.render import WRITERS
@@ -59,7 +59,7 @@ def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) ->
     out, evaluate = Path("out"), evaluator.evaluate_run
     out.touch()
 
-    def watched(setting: Setting, run: ReducedRun, jobs: int) -> Evaluated:
+    def watched(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluated:
         shown.append(len(out.read_text().splitlines()))
         return evaluate(setting, run, jobs)
 
@@ -77,7 +77,7 @@ def test_a_failed_run_is_reported_at_once_and_the_rest_goes_on(monkeypatch: pyte
     events: list[str] = []
     evaluate = evaluator.evaluate_run
 
-    def watched(setting: Setting, run: ReducedRun, jobs: int) -> Evaluated:
+    def watched(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluated:
         events.append(run.name)
         return evaluate(setting, run, jobs)
 

@@ -17,7 +17,8 @@ from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.evaluation.evaluator import Evaluation
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
-from gradeval.evaluation.score import has_expected, rises, score
+from gradeval.evaluation.score import has_expected, score
+from gradeval.evaluation.ties import rises
 from gradeval.notices import Notice, NoticeKind, lines
 from gradeval.options import Options
 from gradeval.registry.metric import REGISTRY, load

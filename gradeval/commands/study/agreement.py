@@ -21,7 +21,7 @@ from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
 from gradeval.evaluation.caveats import caveats, relevance_notices
 from gradeval.evaluation.outcome import Evaluated, ReducedRun, check_common, evaluate, no_common_query
-from gradeval.evaluation.plan import Plan, Setting, chosen_queries, weights_of, with_ids
+from gradeval.evaluation.plan import EvaluationSetting, Plan, chosen_queries, weights_of, with_ids
 from gradeval.evaluation.runs import is_row, separate_runs
 from gradeval.evaluation.score import summarize
 from gradeval.file_formats import run_names
@@ -542,7 +542,7 @@ class JudgedCollection:
     def evaluated(self, specs: Sequence[Spec]) -> list[Evaluated]:
         """Each run, in order, by each metric."""
         weights = weights_of(Texts(self.qrels.queries), self.chosen, self.options)
-        setting = Setting(Plan(specs, self.options), self.qrels, self.chosen, weights)
+        setting = EvaluationSetting(Plan(specs, self.options), self.qrels, self.chosen, weights)
         return map_all(lambda run, jobs: evaluate(setting, run, jobs), self.runs, self.jobs)
 
     @property
