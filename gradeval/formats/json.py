@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from gradeval.arrays import Bytes, Ints
+from gradeval.arrays import Bools, Bytes, Floats, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats import memory
@@ -37,19 +37,22 @@ _QUOTE, _BACKSLASH, _COLON, _COMMA, _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = b'"
 _MINUS, _DOT = b"-."
 _ZERO = np.uint8(ord("0"))
 _STEP = np.zeros(256, np.int8)  # of the depth
-_STEP[[_OPEN, _OPEN_LIST]], _STEP[[_CLOSE, _CLOSE_LIST]] = 1, -1
+_STEP[[_OPEN, _OPEN_LIST]] = 1
+_STEP[[_CLOSE, _CLOSE_LIST]] = -1
 _BLANK = np.zeros(256, np.int8)
 _BLANK[list(_SPACE)] = 1
 _BEGINNING = re.compile(rb"[ \t\r\n]*\{")
 _CHUNK = 1 << 20  # whose arrays of strings and numbers stay small
 _DIGITS = 500  # of an integer: with more than 309 it is beyond the floats
 _EXAMINED = 1 << 16  # bytes in which the object and its first key begin
+_FIXED, _STRING, _BARE = "fixed", "string", "bare"  # pieces of lines
 _MTEB_KEY = "mteb_model_meta"
 _KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*:'
 _NESTED = re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
 # a saved result; the keys of JSON qrels and runs have objects and numbers
 _SAVED = re.compile(rb'\s*\{\s*"(?:(?:gradeval|format)"\s*:\s*[^\s{]|.*"gradeval"\s*:\s*")', re.DOTALL)
-_BARE = re.compile(rb'("[ \t]*:[ \t]*)([^ \t",{}[\]][^",{}[\]]*?)([ \t]*(?:,[ \t]*"|\}[ \t\r]*))')
+_BEFORE_STRING = re.compile(rb'"[ \t]*:[ \t]*"')  # between a key and its value
+_BARE_VALUE = re.compile(rb'("[ \t]*:[ \t]*)([^ \t",{}[\]][^",{}[\]]*?)([ \t]*(?:,[ \t]*"|\}[ \t\r]*))')
 
 
 class _Refused(ValueError):
@@ -170,26 +173,23 @@ def _mteb_table(content: dict[str, Any], name: str, number: str, chosen: str | N
 
 
 class _Part(NamedTuple):
-    """Whole queries of an object. text: `size` bytes and PAD more. quotes: those around strings. skipped: lines
-    before it that no part has. first, last: whether it has such a member. problems: where its text is valid.
-    """
+    """Whole queries of an object."""
 
-    text: Bytes
+    text: Bytes  # `size` bytes and PAD more
     size: int
-    quotes: Ints
-    skipped: int
-    first: bool
+    quotes: Ints  # those around strings
+    skipped: int  # lines before it that no part has
+    first: bool  # whether it has the first member
     last: bool
-    problems: LineProblems
+    problems: LineProblems  # where its text is valid
 
 
 def _parts(source: Source, offset: int) -> Iterator[_Part]:
     """offset: of the object's first member in the text."""
     chunks = source.chunks(_CHUNK)
     first = True
-    is_closed = False
     skipped = 0
-    seen = set[bytes]()
+    seen: set[bytes] = set()
     text = np.empty(0, np.uint8)
     for chunk in chunks:
         skipped += int(np.count_nonzero(chunk[:offset] == LF))
@@ -202,28 +202,34 @@ def _parts(source: Source, offset: int) -> Iterator[_Part]:
         if not is_closed and not len(query_ends):
             continue
         end = int(at[depth == 0][0]) if is_closed else int(query_ends[-1]) + 1
-        members = text[:end]
-        remaining = text[end:].copy()
+        members, remaining = text[:end], text[end:].copy()
         problems = _repeated(members, quotes, at[(depth == 2) & (text[at] == _OPEN) & (at < end)], seen)
         if is_closed and any(behind.tobytes().strip(_SPACE) for behind in chain([remaining[1:]], chunks)):
             message = "there is more after the end of the JSON object"
             hint = "For an object a line, give --run-format jsonl or --qrels-format jsonl"
-            line = skipped + int(np.count_nonzero(members == LF))
-            problems = LineProblems.listed([Problem(line, message, hint)], final=True)
+            problems = _last_problem(members, skipped, message, hint)
         elif is_closed and first and not members.tobytes().strip(_SPACE):
             raise InputError(source.name, "no data: the object is empty")
-        padded = np.concatenate([members, np.zeros(PAD, np.uint8)])
         quotes = quotes[: int(np.searchsorted(quotes, end))]
-        yield _Part(padded, end, quotes, skipped, first, is_closed, problems)
+        yield _Part(_padded(members), end, quotes, skipped, first=first, last=is_closed, problems=problems)
         if is_closed:
             return
         text = remaining
         first = False
         skipped = 0
+    problems = _last_problem(text, skipped, _NOT_CLOSED, "Fetch the file again")
+    no_quotes = np.empty(0, np.int64)
+    yield _Part(_padded(text), len(text), no_quotes, skipped, first=first, last=True, problems=problems)
+
+
+def _padded(text: Bytes) -> Bytes:
+    return np.concatenate([text, np.zeros(PAD, np.uint8)])
+
+
+def _last_problem(text: Bytes, skipped: int, message: str, hint: str) -> LineProblems:
+    """A problem behind the text, which ends the reading."""
     line = skipped + int(np.count_nonzero(text == LF))
-    problems = LineProblems.listed([Problem(line, _NOT_CLOSED, "Fetch the file again")], final=True)
-    padded = np.concatenate([text, np.zeros(PAD, np.uint8)])
-    yield _Part(padded, len(text), np.empty(0, np.int64), skipped, first, True, problems)
+    return LineProblems.listed([Problem(line, message, hint)], final=True)
 
 
 def _string_quotes(text: Bytes) -> Ints:
@@ -281,14 +287,10 @@ def _columns(part: _Part, number: str) -> Columns:
 
 def _plain_columns(part: _Part, lines: int) -> Columns | None:
     """The rows of a part whose values are all numbers, None for another."""
-    text, size, quotes = part.text, part.size, part.quotes
-    if len(quotes) % 2 or not len(quotes) or _has_control_character(text[:size], quotes):
+    if not _has_plain_strings(part):
         return None
-    opening = quotes[::2]
-    closing = quotes[1::2]
-    if text[: opening[0]].tobytes().strip(_SPACE) != (b"" if part.first else b","):
-        return None
-    gap_end = np.append(opening[1:], size)
+    text = part.text
+    opening, closing = part.quotes[::2], part.quotes[1::2]
     colon = _skip(text, closing + 1, 1)
     if not (text[colon] == _COLON).all():
         return None
@@ -296,31 +298,54 @@ def _plain_columns(part: _Part, lines: int) -> Columns | None:
     is_query = text[value] == _OPEN
     if not is_query[0] or is_query[-1]:
         return None
-    queries, documents = np.flatnonzero(is_query), np.flatnonzero(~is_query)
+    gap_end = np.append(opening[1:], part.size)
+    queries = np.flatnonzero(is_query)
     if (_skip(text, value[queries] + 1, 1) != gap_end[queries]).any() or is_query[queries + 1].any():
         return None
-    tail = _skip(text, gap_end[documents] - 1, -1)
+    documents = np.flatnonzero(~is_query)
+    number = _plain_numbers(
+        text, value[documents], gap_end[documents], np.append(is_query, True)[documents + 1]
+    )
+    ids = None if number is None else _decoded(text, part.size, opening, closing)
+    if number is None or ids is None:
+        return None
+    return Columns(
+        ids.take(queries),
+        np.append(np.searchsorted(documents, queries), len(documents)),
+        ids.take(documents),
+        number,
+        line=_line_of(part, opening[documents], lines),
+        lines=lines,
+        first=part.first,
+        last=part.last,
+    )
+
+
+def _has_plain_strings(part: _Part) -> bool:
+    """Whether a part has strings, all closed and without control characters, and only a comma before them."""
+    quotes = part.quotes
+    if len(quotes) % 2 or not len(quotes) or _has_control_character(part.text[: part.size], quotes):
+        return False
+    return part.text[: quotes[0]].tobytes().strip(_SPACE) == (b"" if part.first else b",")
+
+
+def _plain_numbers(text: Bytes, start: Ints, gap_end: Ints, is_last: Bools) -> Floats | None:
+    """The numbers of documents; None where a value is none. start: of each. gap_end: where the next key begins.
+    is_last: which documents are the last of their query.
+    """
+    tail = _skip(text, gap_end - 1, -1)
     if not (text[tail[:-1]] == _COMMA).all():
         return None
     tail[:-1] = _skip(text, tail[:-1] - 1, -1)
-    closes = text[tail] == _CLOSE
-    if (closes != np.append(is_query, True)[documents + 1]).any():
+    if ((text[tail] == _CLOSE) != is_last).any():
         return None
-    last_of_query = np.flatnonzero(closes)
-    tail[last_of_query] = _skip(text, tail[last_of_query] - 1, -1)
-    start = value[documents]
+    last = np.flatnonzero(is_last)
+    tail[last] = _skip(text, tail[last] - 1, -1)
     length = tail + 1 - start
     if (length <= 0).any():
         return None
     number, bad = floats(Ids(text, start, length))
-    if len(bad) or not _are_numbers(text, start, length):
-        return None
-    ids = _decoded(text, size, opening, closing)
-    if ids is None:
-        return None
-    bounds = np.append(np.searchsorted(documents, queries), len(documents))
-    line = _line_of(part, opening[documents], lines)
-    return Columns(ids.take(queries), bounds, ids.take(documents), number, line, lines, part.first, part.last)
+    return None if len(bad) or not _are_numbers(text, start, length) else number
 
 
 def _line_of(part: _Part, places: Ints, lines: int) -> Ints:
@@ -372,28 +397,46 @@ def _members_of(text: str) -> _Object:
 
 def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
     """The rows of any part, which is UTF-8, as the json module reads it."""
+    members = _members_of_part(part)
+    if isinstance(members, Problem):
+        return Columns.failed(lines, part, members)
+    wrong = [
+        Problem(None, f"$[{named(query)}]: {described(value)} is not an object of documents")
+        for query, value in members
+        if not isinstance(value, _Object)
+    ]
+    objects = [(query, documents) for query, documents in members if isinstance(documents, _Object)]
+    has_documents = any(documents for _, documents in objects)
+    if part.first and part.last and objects and not (has_documents or wrong):
+        has = f"{many(len(objects), 'query has', 'queries have')} no documents"
+        message = f"no data: {has}: {first_names(named(query) for query, _ in objects)}"
+        return Columns.failed(lines, part, Problem(part.skipped, message))
+    columns = _columns_of_members(objects, number)
+    problems = columns.problems.changed(lambda problem: problem.replace(line=None))
+    problems = LineProblems.joined([problems, LineProblems.listed(wrong)])
+    columns = columns.without_rows(problems)
+    line = _line_of(part, _document_keys(part), lines)[: len(columns.value)]
+    return columns.replace(line=line, lines=lines, first=part.first, last=part.last, problems=problems)
+
+
+def _members_of_part(part: _Part) -> list[tuple[str, Any]] | Problem:
+    """The queries of a part with what they have, or why it is not valid."""
     text = part.text[: part.size].tobytes().decode()
     opened = "{" if part.first else '{"":{}'
     try:
-        members = [*_members_of(opened + text + "}")][not part.first :]
+        return [*_members_of(opened + text + "}")][not part.first :]
     except json.JSONDecodeError as error:
         end = error.pos - len(opened)
         message = f"not valid JSON ({error.msg.removesuffix(' at')} at {named(text[end : end + 20])})"
-        problem = Problem(text.count("\n", 0, max(end, 0)) + part.skipped, message)
-        return Columns.failed(lines, part, problem.replace(what=_NOT_CLOSED) if end >= len(text) else problem)
+        line = text.count("\n", 0, max(end, 0)) + part.skipped
+        return Problem(line, _NOT_CLOSED if end >= len(text) else message)
     except RecursionError as error:
-        return Columns.failed(lines, part, Problem(part.skipped, _why(error)))
-    not_objects = [(query, documents) for query, documents in members if not isinstance(documents, _Object)]
-    whats = [
-        f"$[{named(query)}]: {described(value)} is not an object of documents" for query, value in not_objects
-    ]
-    wrong = LineProblems.listed([Problem(None, message) for message in whats])
-    members = [(query, documents) for query, documents in members if isinstance(documents, _Object)]
+        return Problem(part.skipped, _why(error))
+
+
+def _columns_of_members(members: Sequence[tuple[str, _Object]], number: str) -> Columns:
+    """The rows of queries with their documents."""
     queries = [query for query, documents in members if documents]
-    if part.first and part.last and members and not (queries or not_objects):
-        has = f"{many(len(members), 'query has', 'queries have')} no documents"
-        message = f"no data: {has}: {first_names(named(query) for query, _ in members)}"
-        return Columns.failed(lines, part, Problem(part.skipped, message))
     bounds: Ints = np.cumsum([0, *(len(documents) for _, documents in members if documents)])
     rows = [*chain.from_iterable(documents for _, documents in members)]
     numbers = memory.object_numbers([value for _, value in rows], number)
@@ -401,16 +444,16 @@ def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
     def path_of(query: int, row: int) -> str:
         return f"$[{named(queries[query])}][{named(rows[row][0])}]"
 
-    columns = memory.nested_columns(queries, bounds, [document for document, _ in rows], numbers, path_of)
-    problems = columns.problems.changed(lambda problem: problem.replace(line=None))
-    columns = columns.without_rows(problems := LineProblems.joined([problems, wrong]))
-    # the lines of the documents, whose keys are at depth 2
+    return memory.nested_columns(queries, bounds, [document for document, _ in rows], numbers, path_of)
+
+
+def _document_keys(part: _Part) -> Ints:
+    """Where the keys of documents end: those at depth 2."""
     closing = part.quotes[1::2]
     at, depths = _braces(part.text[: part.size], part.quotes)
     depth = np.append(1, depths)[np.searchsorted(at, closing)]
-    is_key = (depth == 2) & (part.text[_skip(part.text, closing + 1, 1)] == _COLON)
-    line_of_row = _line_of(part, closing[is_key], lines)[: len(columns.value)]
-    return columns.replace(line=line_of_row, lines=lines, first=part.first, last=part.last, problems=problems)
+    keys: Ints = closing[(depth == 2) & (part.text[_skip(part.text, closing + 1, 1)] == _COLON)]
+    return keys
 
 
 # --- JSON Lines
@@ -451,24 +494,57 @@ def _jsonl_columns(block: Block, chosen: Chosen) -> Columns:
     if (problem := not_text(block)) is not None:
         return Columns.failed(lines, block, problem)
     fields = _plain_fields(block) if _not_utf8(text) is None else None
-    names = (*chosen.names, chosen.rank) if chosen.rank else chosen.names
-    if fields is not None and set(names) <= fields.keys():  # strings for ids, and a number
-        texts = [fields[name] for name in chosen.names]
-        numbers = texts[2]
-        are_strings = [text.block[text.start[0] - 1] == _QUOTE for text in texts]
-        is_number = are_strings[2] or _are_numbers(numbers.block, numbers.start, numbers.length)
-        if all(are_strings[:2] + are_strings[3:]) and is_number:
-            rows = DataLines(tuple(texts), np.arange(lines), lines)
-            columns = columns_of(block, rows, chosen.kind, None, NOTHING)
-            if not columns.problems.total:
-                ranks = [fields[name] for name in names[len(texts) :]]
-                return columns.with_ranks(rows.replace(fields=tuple(ranks)), 0) if ranks else columns
-    return _exact_jsonl_columns(block, text, lines, chosen)
+    columns = fields and _columns_of_fields(block, fields, chosen, lines)
+    return columns or _exact_jsonl_columns(block, text, lines, chosen)
+
+
+def _columns_of_fields(block: Block, fields: dict[str, Ids], chosen: Chosen, lines: int) -> Columns | None:
+    """The rows of fields, None where an id is no string, a name is missing, or a value is wrong."""
+    names = {*chosen.names, chosen.rank} if chosen.rank else {*chosen.names}
+    if not names <= fields.keys():
+        return None
+    texts = [fields[name] for name in chosen.names]
+    number = texts[2]
+    are_strings = [text.block[text.start[0] - 1] == _QUOTE for text in texts]
+    is_number = are_strings.pop(2) or _are_numbers(number.block, number.start, number.length)
+    if not (all(are_strings) and is_number):
+        return None
+    rows = DataLines(tuple(texts), np.arange(lines), lines)
+    columns = columns_of(block, rows, chosen.kind, None, NOTHING)
+    if columns.problems.total:
+        return None
+    return columns.with_ranks(rows.replace(fields=(fields[chosen.rank],)), 0) if chosen.rank else columns
 
 
 def _plain_fields(block: Block) -> dict[str, Ids] | None:
     """The text of the values by name where all lines have the keys of the first, written alike; None otherwise.
     Between its strings a line has fixed text, such as '": "', and numbers or other bare values.
+    """
+    edges = _edges(block)
+    if edges is None:
+        return None
+    text = block.bytes[: block.size]
+    pieces = _pieces([text[a:b].tobytes() for a, b in pairwise(edges[0].tolist())])
+    values: dict[str, Ids] = {}
+    for piece, start, end in zip(pieces, edges.T, edges.T[1:], strict=False):
+        value_start = start + len(piece.before)
+        value_end = end - len(piece.after)
+        length = value_end - value_start
+        is_empty_number = piece.kind == _BARE and (length <= 0).any()
+        if is_empty_number or (piece.kind == _FIXED and length.any()):
+            return None
+        fixed = [(start + at, byte) for at, byte in enumerate(piece.before)]
+        fixed += [(value_end + at, byte) for at, byte in enumerate(piece.after)]
+        if any((text[places] != byte).any() for places, byte in fixed):
+            return None
+        if piece.key is not None:
+            values[piece.key] = Ids(block.bytes, value_start, length)
+    return values
+
+
+def _edges(block: Block) -> Ints | None:
+    """Where in each line its strings and what is between them begin and end, (lines, pieces + 1); None where
+    the lines have not the same number of strings, or a string may not be plain.
     """
     text = block.bytes[: block.size]
     line_ends = np.flatnonzero(text == LF)
@@ -483,38 +559,33 @@ def _plain_fields(block: Block) -> dict[str, Ids] | None:
     if (edges[:, 1] <= starts).any() or (edges[:, -2] > line_ends).any():
         return None
     edges[:, 2:-1:2] -= 1  # before the quote that closes a string
-    first = [text[a:b].tobytes() for a, b in pairwise(edges[0].tolist())]  # between, string, between, …
-    values: dict[str, Ids] = {}
-    keys: set[str] = set()
-    key = ""
-    for index, part in enumerate(first):
-        start = edges[:, index]
-        end = edges[:, index + 1]
-        before = part
-        after = b""
-        is_value = False
-        if index % 2 and first[index + 1][1:].lstrip(b" \t")[:1] != b":":
-            before = b""
-            is_value = True
-        elif index % 2:
-            key = part.decode()
-            if key in keys:  # of one object, or of a nested one too
-                return None
-            keys.add(key)
-        elif index and (bare := _BARE.fullmatch(part)):
-            before = bare[1]
-            after = bare[3]
-            is_value = True
-        length = end - start - len(before) - len(after)
-        if (length <= 0).any() if is_value and index % 2 == 0 else not is_value and length.any():
-            return None
-        fixed = [(start + at, byte) for at, byte in enumerate(before)]
-        fixed += [(end - len(after) + at, byte) for at, byte in enumerate(after)]
-        if any((text[places] != byte).any() for places, byte in fixed):
-            return None
-        if is_value:
-            values[key] = Ids(block.bytes, start + len(before), length)
-    return values
+    return edges
+
+
+class _Piece(NamedTuple):
+    """A string of a line, or what is between two."""
+
+    kind: str  # fixed text, or that of the value in it
+    before: bytes = b""  # the fixed text of all lines
+    after: bytes = b""  # likewise, behind the value
+    key: str | None = None  # of the value, None where it has none, as in a list
+
+
+def _pieces(first: Sequence[bytes]) -> list[_Piece]:
+    """The pieces of a line, none where a key is in it twice. first: those of the first line, as text."""
+    pieces = []
+    keys: list[str | None] = [None]
+    for index, text in enumerate(first):
+        if index % 2 == 0:  # between strings
+            bare = _BARE_VALUE.fullmatch(text) if index else None
+            pieces.append(_Piece(_BARE, bare[1], bare[3], keys[-1]) if bare else _Piece(_FIXED, text))
+        elif first[index + 1][1:].lstrip(b" \t")[:1] == b":":
+            keys.append(text.decode())
+            pieces.append(_Piece(_FIXED, text))
+        else:
+            is_member = _BEFORE_STRING.fullmatch(first[index - 1]) is not None
+            pieces.append(_Piece(_STRING, key=keys[-1] if is_member else None))
+    return pieces if len({*keys}) == len(keys) else []
 
 
 def _exact_jsonl_columns(block: Block, text: bytes, lines: int, chosen: Chosen) -> Columns:

@@ -65,6 +65,14 @@ def test_a_key_that_comes_twice(line, put):
 CONTROL = "not valid JSON (Invalid control character"  # and where
 
 
+@each("written", ['["a"]', '["b", "a"]', '[1, "a"]', '{"a": "a"}'])
+def test_a_list_or_an_object_is_no_id(written, put):
+    line = f'{{"qid": "q", "docid": {written}, "score": 1}}\n'
+    what = f"the document id cannot be {written}".replace('"', "'")
+    assert errors_of(put(line.encode())) == [f"1: {what}"]
+    assert errors_of(put((line + line.replace('"score"', ' "score"')).encode()))[0] == f"1: {what}"
+
+
 @each("char", [b"\x01", b"\t", b"\x1f"])
 @each("number", [b"2", b'"2"'])
 def test_control_characters_in_strings(char, number, put):
