@@ -312,38 +312,51 @@ def open_runs(
     """The run, or a run for each chosen feature of a LETOR file, and one error for the features that it lacks.
     position: among the runs. as_trec_eval: whether the lines of a TREC run are read as trec_eval does.
     """
-    if not is_path(run) and not isinstance(run, RunTable):
+    if isinstance(run, RunTable):
+        return [_run_of_table(run, name, options, position)]
+    if not is_path(run):
         name = name or f"run{position}"
         return [run_of_data(open_data(run, name, "score", options), name, options)]
-    collapse = Collapse.of(options)
-    if isinstance(run, RunTable):
-        path = run.path or name or f"run{position}"
-        columns = run.columns
-        label = name if run.path else path
-        ties = options.ties or run.ties
-        collapse = collapse.joined(run.collapse)
-        return [Run(path, lambda: _whole(path, columns, options), ties, name=label, collapse=collapse)]
-    is_qrels = judged.source is not None and is_file(run, judged.source.name)
-    kind = options.run_format or (judged.kind if is_qrels else None)
+    of_qrels = judged.source if judged.source is not None and is_file(run, judged.source.name) else None
+    kind = options.run_format or (judged.kind if of_qrels else None)
     # features of the qrels file itself, which may be a pipe
-    source = judged.source if is_qrels and judged.source and kind == "letor" else _source(run, hashes)
+    source = of_qrels if of_qrels and kind == "letor" else _source(run, hashes)
     kind = kind or kind_of(source, "score", options)
     check_letor_options(source, "run", kind, options)
-    ties = options.ties or (LETOR_TIES if kind == "letor" else format_of(kind).ties)
     if kind == "letor":
-        letor = (is_qrels and judged.letor) or _read_letor(source, options.features, options)
-        runs: list[Run | InputError] = []
-        for feature in filter(letor.features.__contains__, options.features):
-            label, path, short = feature_names(source.name, feature, name, options)
-            opened = partial(_feature_table, letor, feature, options)
-            runs.append(Run(path, opened, ties, source, label, short, collapse=collapse))
-        missing = [feature for feature in options.features if feature not in letor.features]
-        return [*runs, letor.missing(missing)] if missing else runs
-
-    opened = partial(_table, source, "run", kind, options, judged.letor)
+        letor = (judged.letor if of_qrels else None) or _read_letor(source, options.features, options)
+        return _runs_of_features(letor, source, name, options)
+    opened = partial(_table, source, "run", kind, options, letor=judged.letor)
     if as_trec_eval and kind == "trec":
         opened = partial(_evaluated, Table.of(source, partial(run_columns, as_trec_eval=True)), options)
-    return [Run(source.name, opened, ties, source, name, collapse=collapse)]
+    ties = options.ties or format_of(kind).ties
+    return [Run(source.name, opened, ties, source, name, collapse=Collapse.of(options))]
+
+
+def _run_of_table(run: RunTable, name: str | None, options: Options, position: int) -> Run:
+    path = run.path or name or f"run{position}"
+    return Run(
+        path,
+        lambda: _whole(path, run.columns, options),
+        options.ties or run.ties,
+        name=name if run.path else path,
+        collapse=Collapse.of(options).joined(run.collapse),
+    )
+
+
+def _runs_of_features(
+    letor: Letor, source: Source, name: str | None, options: Options
+) -> list[Run | InputError]:
+    """A run for each of the chosen features, and one error for those that no line has. name: of the file."""
+    runs: list[Run | InputError] = []
+    for feature in filter(letor.features.__contains__, options.features):
+        label, path, short = feature_names(source.name, feature, name, options)
+        opened = partial(_feature_table, letor, feature, options)
+        ties = options.ties or LETOR_TIES
+        run = Run(path, opened, ties, source, label, short_name=short, collapse=Collapse.of(options))
+        runs.append(run)
+    missing = [feature for feature in options.features if feature not in letor.features]
+    return [*runs, letor.missing(missing)] if missing else runs
 
 
 def open_all(runs: Iterable[tuple[str | None, Any]], judged: OpenedQrels, options: Options) -> list[Run]:

@@ -19,17 +19,14 @@ REVERSED = "reversed"  # the order of ties that is trec_eval's where documents a
 
 
 class RunLines(Record):
-    """Run lines as read, grouped by query. query: the index of each query, (S,); below Q it is a query of the
-    qrels, from Q on it is not judged. bounds: query s owns rows bounds[s]:bounds[s+1], (S+1,). documents,
-    score, line: of each row, (n,). rank: as in Columns.
-    """
+    """Run lines as read, grouped by query: S queries, n rows."""
 
-    query: Ints
-    bounds: Ints
-    documents: Ids
-    score: Floats
-    line: Ints
-    rank: Floats | None = None
+    query: Ints  # the index of each query, (S,); below Q one of the qrels, from Q on one that is not judged
+    bounds: Ints  # query s owns rows bounds[s]:bounds[s+1], (S+1,)
+    documents: Ids  # of each row, (n,)
+    score: Floats  # likewise
+    line: Ints  # likewise
+    rank: Floats | None = None  # as in Columns
 
     @classmethod
     def of(cls, columns: Columns, qrels: Qrels) -> RunLines:
@@ -37,7 +34,8 @@ class RunLines(Record):
         query = query_indices(qrels, columns.queries)
         lengths = np.diff(columns.bounds)
         if len(distinct(query)) == len(query) and lengths.all():  # each query's lines are together
-            return cls(query, columns.bounds, columns.documents, columns.value, columns.line, columns.rank)
+            rank = columns.rank
+            return cls(query, columns.bounds, columns.documents, columns.value, line=columns.line, rank=rank)
         query_of_line = np.repeat(query, lengths)
         return cls.grouped(query_of_line, columns.documents, columns.value, columns.line, columns.rank)
 
@@ -55,7 +53,7 @@ class RunLines(Record):
     def take(self, rows: Ints | slice, query: Ints, bounds: Ints) -> RunLines:
         """Some of the rows, of these queries."""
         rank = None if self.rank is None else self.rank[rows]
-        return RunLines(query, bounds, self.documents.take(rows), self.score[rows], self.line[rows], rank)
+        return RunLines(query, bounds, self.documents.take(rows), self.score[rows], self.line[rows], rank=rank)
 
     @classmethod
     def joined(cls, parts: list[RunLines], begins: list[int]) -> RunLines:
@@ -67,7 +65,7 @@ class RunLines(Record):
         rank = np.concatenate(ranks) if ranks else None
         query = np.array([parts[begin].query[0] for begin in begins])
         bounds = np.append(0, np.cumsum([len(part.line) for part in parts]))[[*begins, -1]]
-        return cls(query, bounds, documents, score, line, rank)
+        return cls(query, bounds, documents, score, line, rank=rank)
 
     def part(self, first: int, last: int) -> RunLines:
         """Queries first:last."""
@@ -83,21 +81,22 @@ class RunLines(Record):
 
 
 class Ties(Record):
-    """The judged documents with tied scores: rows of the qrels, and the ranks of all with the score, (n,)."""
+    """The judged documents with tied scores."""
 
-    row: Ints
-    first: Ints
-    last: Ints
+    row: Ints  # of the qrels, (n,)
+    first: Ints  # the rank of the first document with the score, (n,)
+    last: Ints  # likewise of the last
 
     def ends(self, rank: Floats) -> tuple[Floats, Floats]:
         """The ranks of the first and the last document with the score of each judgment; these are its ranks."""
-        first, last = rank.copy(), rank.copy()
-        first[self.row], last[self.row] = self.first, self.last
+        first = rank.copy()
+        first[self.row] = self.first
+        last = rank.copy()
+        last[self.row] = self.last
         return first, last
 
 
-_NOTHING_TIED = (np.empty(0, np.int64),) * 3
-NO_TIES = Ties(*_NOTHING_TIED)
+NO_TIES = Ties(*[np.empty(0, np.int64)] * 3)
 
 
 class IdenticalIds(Record):
@@ -134,21 +133,18 @@ class Repeats(Record, eq=False):
 
 
 class Ranked(Record):
-    """The judged documents of a run for some queries. query, retrieved: the index of each query and the count
-    of its documents, (S,). row, rank, score: the judgments (rows of the qrels) that were retrieved, (n,).
-    identical: of the judged queries. collapsed: how many lines were. details: what a subclass of Total adds.
-    """
+    """The judged documents of a run for some queries: n of S queries."""
 
-    query: Ints
-    retrieved: Ints
-    row: Ints
-    rank: Ints
-    score: Floats
+    query: Ints  # the index of each query, (S,)
+    retrieved: Ints  # how many documents each query retrieved, (S,)
+    row: Ints  # the judgments (rows of the qrels) that were retrieved, (n,)
+    rank: Ints  # of each of these, (n,)
+    score: Floats  # likewise
     ties: Ties
-    identical: IdenticalIds
+    identical: IdenticalIds  # of the judged queries
     repeats: Repeats
-    collapsed: int = 0
-    details: Any = None
+    collapsed: int = 0  # how many lines were
+    details: Any = None  # what a subclass of Total adds
 
 
 _BY_KEY = np.uint64(1 << 62)  # marks an index made from half a key
@@ -177,19 +173,36 @@ def find(lines: RunLines, qrels: Qrels, ties: str = "trec") -> Ranked:
     'expected', where the order decides nothing), in file order ('input', or REVERSED), or by grade, the highest
     ('best') or the lowest ('worst') first, unjudged documents as grade 0, then as 'trec'.
     """
-    lengths = np.diff(lines.bounds)
     judged = np.flatnonzero(lines.query < len(qrels.queries))
     query = lines.query[judged]
     counts = qrels.offsets[query + 1] - qrels.offsets[query]
     row = ranges(qrels.offsets[query], counts)
     segment = np.repeat(judged, counts)
-    hit, at, table, repeats = _pair_up(lines, qrels, row, segment)
-    identical = _identical_ids(lines, qrels, table, query, judged)
-    row, segment = row[hit], segment[hit]
-    position, hits, top, bottom = _positions(lines, at, qrels.grade[row], ties)
+    pairs = _pair_up(lines, qrels, row, segment)
+    identical = _identical_ids(lines, qrels, pairs.table, query, judged)
+    row, segment = row[pairs.hit], segment[pairs.hit]
+    position, tied = _positions(lines, pairs.at, qrels.grade[row], ties)
     above = lines.bounds[segment] - 1
-    tied = Ties(row[hits], top - above[hits], bottom - above[hits])
-    return Ranked(lines.query, lengths, row, position - above, lines.score[at], tied, identical, repeats)
+    above_tied = above[tied.row]
+    return Ranked(
+        lines.query,
+        np.diff(lines.bounds),
+        row,
+        position - above,
+        lines.score[pairs.at],
+        ties=Ties(row[tied.row], tied.first - above_tied, tied.last - above_tied),
+        identical=identical,
+        repeats=pairs.repeats,
+    )
+
+
+class _Pairs(Record, eq=False):
+    """The judgments that have a line."""
+
+    hit: Ints  # which of the wanted judgments these are
+    at: Ints  # their lines
+    table: KeyTable  # of the keys of all documents
+    repeats: Repeats  # the duplicates
 
 
 def _identical_ids(lines: RunLines, qrels: Qrels, table: KeyTable, query: Ints, segment: Ints) -> IdenticalIds:
@@ -208,14 +221,13 @@ def _identical_ids(lines: RunLines, qrels: Qrels, table: KeyTable, query: Ints, 
     return IdenticalIds(query[hit], 1 + np.add.reduceat(is_above, starts, dtype=np.int64))
 
 
-def _pair_up(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints, Ints, KeyTable, Repeats]:
-    """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; a
-    table of the keys of all documents; and the duplicates. Equal keys are confirmed on the bytes.
+def _pair_up(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> _Pairs:
+    """The lines of the wanted judgments: `row` of the qrels, of query `segment`. Equal keys are confirmed on
+    the bytes.
     """
-    lengths = np.diff(lines.bounds)
     salt = salts(len(lines.query))
     keys = lines.documents.keys()
-    table = KeyTable(keys + np.repeat(salt, lengths))
+    table = KeyTable(keys + np.repeat(salt, np.diff(lines.bounds)))
     again, first = table.again, table.first
     if len(again):
         again, first = repeats(table, lines.documents, _query_of(lines))
@@ -227,13 +239,18 @@ def _pair_up(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[I
     else:
         same = qrels.documents.same(row[hit], lines.documents, at)
     if len(again) < len(table.again) or not same.all():  # different documents have one key: not seen so far
-        query_documents = zip(_query_of(lines).tolist(), lines.documents.tolist(), strict=True)
-        line_of = {pair: line for line, pair in enumerate(query_documents)}
-        pairs = zip(segment.tolist(), qrels.documents.take(row).tolist(), strict=True)
-        at = np.array([line_of.get(pair, -1) for pair in pairs], np.int64)
+        at = _lines_by_id(lines, qrels, row, segment)
         hit = np.flatnonzero(at >= 0)
         at = at[hit]
-    return hit, at, table, Repeats.of(lines, again, first)
+    return _Pairs(hit, at, table, Repeats.of(lines, again, first))
+
+
+def _lines_by_id(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> Ints:
+    """The line of each of the wanted judgments, -1 without one, as _pair_up() has them."""
+    query_documents = zip(_query_of(lines).tolist(), lines.documents.tolist(), strict=True)
+    line_of = {pair: line for line, pair in enumerate(query_documents)}
+    pairs = zip(segment.tolist(), qrels.documents.take(row).tolist(), strict=True)
+    return np.array([line_of.get(pair, -1) for pair in pairs], np.int64)
 
 
 def _query_of(lines: RunLines) -> Ints:
@@ -241,60 +258,88 @@ def _query_of(lines: RunLines) -> Ints:
     return np.repeat(np.arange(len(lines.query)), np.diff(lines.bounds))
 
 
-def _positions(lines: RunLines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:
-    """Where each hit is in sorted lines; which are tied, and the first and the last place of their scores."""
+def _positions(lines: RunLines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ties]:
+    """Where each hit is in sorted lines; and which hits are tied, with the positions of their scores."""
+    by_score = _sorted(lines)
+    if by_score is None:
+        return hits, NO_TIES
+    position = by_score.position[hits]
+    if not len(by_score.repeated):
+        return position, NO_TIES
+    tied = _tied(by_score, position)
+    if ties == REVERSED:
+        position[tied.row] = tied.first + tied.last - position[tied.row]
+    elif ties != "input":
+        grades = None
+        if ties in ("best", "worst"):
+            grades = np.zeros(len(lines.score))
+            grades[position] = grade if ties == "best" else -grade
+        _order_ties(by_score, tied, lines.documents, grades)
+        position = by_score.position[hits]
+    return position, tied
+
+
+class _Sorted(Record, eq=False):
+    """Lines by score within their queries, equal ones as they stand."""
+
+    line: Ints  # at each position, (n,)
+    position: Ints  # of each line, (n,)
+    repeated: Ints  # the positions whose score is that of the position before, ascending
+
+
+def _sorted(lines: RunLines) -> _Sorted | None:
+    """None where the lines are in order, without ties."""
     score, bounds = lines.score, lines.bounds
     before_start = bounds[1:-1] - 1
     is_below = score[1:] < score[:-1]
     is_below[before_start] = True
     not_below = np.flatnonzero(~is_below) + 1
     if not len(not_below):
-        return hits, *_NOTHING_TIED
+        return None
     rises = not_below[score[not_below] > score[not_below - 1]]
-    position_of = line_at = np.arange(len(score))  # of each line, and the line at each position
-    if len(rises):
-        line_at = line_at.copy()
-        unsorted = distinct(np.searchsorted(bounds, rises, "right") - 1)
-        lengths = bounds[unsorted + 1] - bounds[unsorted]
-        rows = ranges(bounds[unsorted], lengths)
-        repeated = len(not_below) - len(rises)
-        line_at[rows] = in_order = rows[_descending(score[rows], lengths, len(rises), repeated)]
-        position_of[in_order] = rows
-        score = score[line_at]
-        is_tied = score[1:] == score[:-1]
-        is_tied[before_start] = False
-        not_below = np.flatnonzero(is_tied) + 1
-    hit_position = position_of[hits]
-    if not len(not_below):
-        return hit_position, *_NOTHING_TIED
+    position = np.arange(len(score))
+    if not len(rises):
+        return _Sorted(position, position, not_below)
+    line = position.copy()
+    unsorted = distinct(np.searchsorted(bounds, rises, "right") - 1)
+    lengths = bounds[unsorted + 1] - bounds[unsorted]
+    rows = ranges(bounds[unsorted], lengths)
+    in_order = rows[_descending(score[rows], lengths, len(rises), len(not_below) - len(rises))]
+    line[rows] = in_order
+    position[in_order] = rows
+    score = score[line]
+    is_tied = score[1:] == score[:-1]
+    is_tied[before_start] = False
+    return _Sorted(line, position, np.flatnonzero(is_tied) + 1)
 
-    tied = np.zeros(len(score) + 1, bool)  # with the line before it
-    tied[not_below] = True
-    is_end = np.ones(len(not_below) + 1, bool)  # of a group, between these lines
-    is_end[1:-1] = not_below[1:] > not_below[:-1] + 1
-    first_in_group = not_below[is_end[:-1]] - 1
-    last_in_group = not_below[is_end[1:]]
-    tied_hits = np.flatnonzero(tied[hit_position] | tied[hit_position + 1])
-    group = np.searchsorted(last_in_group, hit_position[tied_hits])
-    first, last = first_in_group[group], last_in_group[group]
-    if ties == REVERSED:
-        hit_position[tied_hits] = first + last - hit_position[tied_hits]
-        return hit_position, tied_hits, first, last
-    if ties != "input":
-        # groups with a judged document; in others the order does not matter
-        matters = distinct(group)
-        lengths = last_in_group[matters] - first_in_group[matters] + 1
-        positions = ranges(first_in_group[matters], lengths)
-        group = np.repeat(matters, lengths)
-        members = line_at[positions]
-        order = lines.documents.take(members).descending(group)
-        if ties in ("best", "worst"):
-            grades = np.zeros(len(score))
-            grades[hit_position] = grade
-            by = grades[positions] if ties == "worst" else -grades[positions]
-            order = order[np.lexsort((by[order], group[order]))]
-        position_of[members[order]] = positions
-    return position_of[hits], tied_hits, first, last
+
+def _tied(by_score: _Sorted, hit_position: Ints) -> Ties:
+    """Which hits are tied, and the first and the last position with the score of each of these."""
+    repeated = by_score.repeated
+    is_tied = np.zeros(len(by_score.line) + 1, bool)  # with the line before it
+    is_tied[repeated] = True
+    is_end = np.ones(len(repeated) + 1, bool)  # of a group, between these lines
+    is_end[1:-1] = repeated[1:] > repeated[:-1] + 1
+    first_in_group = repeated[is_end[:-1]] - 1
+    last_in_group = repeated[is_end[1:]]
+    hit = np.flatnonzero(is_tied[hit_position] | is_tied[hit_position + 1])
+    group = np.searchsorted(last_in_group, hit_position[hit])
+    return Ties(hit, first_in_group[group], last_in_group[group])
+
+
+def _order_ties(by_score: _Sorted, tied: Ties, documents: Ids, grades: Floats | None) -> None:
+    """Put tied lines in descending order of their ids, with grades of that of their grade first: of each
+    position. Groups without a judged document stay as they are, since their order does not matter.
+    """
+    first = distinct(tied.first)
+    lengths = distinct(tied.last) - first + 1
+    positions = ranges(first, lengths)
+    group = np.repeat(np.arange(len(first)), lengths)
+    members = by_score.line[positions]
+    order = documents.take(members).descending(group)
+    if grades is not None:
+        order = order[np.lexsort((-grades[positions][order], group[order]))]
+    by_score.position[members[order]] = positions
 
 
 def _descending(score: Floats, lengths: Ints, rises: int, repeated: int) -> Ints:

@@ -32,24 +32,18 @@ _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 
 
 class Reduced(Record):
-    """A run reduced to its judged documents. rank, score: of each judgment, (N,), inf and -inf where the run
-    did not retrieve the document. retrieved: how many documents each judged query retrieved, (Q,). unjudged:
-    how many queries of the run the qrels lack. ties: the judged documents that share their score. tag: the run
-    tag of its last line. ranks: its rank column against its scores. extra: its lines with more fields than a
-    run has. identical: the judged queries that retrieved a document with their own id. collapsed: how many
-    lines did not count, and what they are called.
-    """
+    """A run reduced to its judged documents."""
 
-    rank: Floats
-    score: Floats
-    retrieved: Ints
-    unjudged: int
-    ties: Ties
-    tag: str = ""
-    ranks: RankCheck = RankCheck()
-    extra: ExtraFields = ExtraFields()
-    identical: IdenticalIds = ranking.NO_IDENTICAL_IDS
-    collapsed: tuple[int, str] = (0, "")
+    rank: Floats  # of each judgment, (N,), inf where the run did not retrieve the document
+    score: Floats  # likewise, -inf where it did not
+    retrieved: Ints  # how many documents each judged query retrieved, (Q,)
+    unjudged: int  # how many queries of the run the qrels lack
+    ties: Ties  # the judged documents that share their score
+    tag: str = ""  # the run tag of the last line
+    ranks: RankCheck = RankCheck()  # the rank column against the scores
+    extra: ExtraFields = ExtraFields()  # the lines with more fields than a run has
+    identical: IdenticalIds = ranking.NO_IDENTICAL_IDS  # queries that retrieved a document with their own id
+    collapsed: tuple[int, str] = (0, "")  # how many lines did not count, and what they are called
 
 
 class Total:
@@ -114,11 +108,18 @@ class Total:
         problems.add(LineProblems((Problem(line, message, f"Keep the lines above this one; {COLLAPSES}"),), 1))
 
     def reduced(self) -> Reduced:
-        tag = self.tag.decode("utf-8", "surrogateescape")
-        identical = _joined(self.identical)
-        collapsed = (self.collapsed, self.collapse.what)
-        ranks = self.rank, self.score, self.retrieved, self.unjudged, _joined(self.ties)
-        return Reduced(*ranks, tag, self.ranks, self.extra, identical, collapsed)
+        return Reduced(
+            self.rank,
+            self.score,
+            self.retrieved,
+            self.unjudged,
+            _joined(self.ties),
+            tag=self.tag.decode("utf-8", "surrogateescape"),
+            ranks=self.ranks,
+            extra=self.extra,
+            identical=_joined(self.identical),
+            collapsed=(self.collapsed, self.collapse.what),
+        )
 
 
 AnyTotal = TypeVar("AnyTotal", bound=Total)
@@ -184,77 +185,88 @@ class _Part(Record):
 
     @classmethod
     def of(cls, read: Columns, result: Any) -> _Part:
-        facts = read.lines, read.last, read.problems, read.tag, read.ranks, read.extra, read.left_out
-        return cls(result, *facts)
+        return cls(result, **{name: getattr(read, name) for name in cls.__match_args__[1:]})
 
 
-def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
-    qrels = total.qrels
+class _OnePass:
+    """Finds the judged documents of a run, the lines of whose queries are together."""
 
-    def part(block: Any) -> _Part:
+    def __init__(self, table: Table, total: Total) -> None:
+        self.table = table
+        self.total = total
+        self.seen = np.zeros(len(total.qrels.queries), bool)  # of the judged queries
+        self.unjudged_queries = KeySet()
+        self.cut: list[
+            RunLines
+        ] = []  # the pieces of queries that blocks cut; their lines are counted in the file
+        self.begins: list[int] = []  # with which of these each query begins
+        self.last_cut: bytes | None = None  # the query that may continue in the next block
+
+    def part(self, block: Any) -> _Part:
         """The pieces of a block: what is found in its whole queries; of each that it cuts, id and lines."""
-        read = table.columns(block)
+        read = self.table.columns(block)
         count = len(read.queries)
         if not count:
             return _Part.of(read, [])
-        query = ranking.query_indices(qrels, read.queries, by_key=True)
+        query = ranking.query_indices(self.total.qrels, read.queries, by_key=True)
         if len(distinct(query)) < count:
             raise QueryNotGrouped
-        lines = RunLines(query, read.bounds, read.documents, read.value, read.line, read.rank)
+        lines = RunLines(query, read.bounds, read.documents, score=read.value, line=read.line, rank=read.rank)
         pieces: list[Ranked | tuple[bytes, RunLines]] = []
         first = 0 if read.first else 1
         last = max(first, count if read.last else count - 1)
         if first:
             pieces.append((read.queries[0], lines.part(0, 1).compact()))
         if last > first:
-            pieces.append(total.find(lines.part(first, last)))
+            pieces.append(self.total.find(lines.part(first, last)))
         if last < count:
             pieces.append((read.queries[last], lines.part(last, count).compact()))
         return _Part.of(read, pieces)
 
-    seen = np.zeros(len(qrels.queries), bool)
-    unjudged_queries = KeySet()
-    cut: list[RunLines] = []  # the pieces of queries that blocks cut; their lines are counted in the file
-    begins: list[int] = []  # with which of these each query begins
-    last_cut: bytes | None = None  # the query that may continue in the next block
+    def add(self, piece: Ranked | tuple[bytes, RunLines], first_line: int) -> None:
+        """Take a piece of a block. first_line: the number of lines before the block."""
+        if isinstance(piece, Ranked):
+            self._add_whole(piece, first_line)
+            self.last_cut = None
+            return
+        query, lines = piece
+        if query != self.last_cut:
+            self.close(_TOGETHER)
+            self.begins.append(len(self.cut))
+        self.last_cut = query
+        self.cut.append(lines.replace(line=lines.line + first_line))
 
-    def add(result: Ranked, first_line: int) -> None:
-        judged = result.query < len(seen)
-        query = result.query[judged]
-        keys = result.query[~judged].view(np.uint64)
-        if seen[query].any() or unjudged_queries.has(keys).any():
-            raise QueryNotGrouped
-        seen[query] = True
-        unjudged_queries.add(keys)
-        total.add(result, first_line)
-
-    def close(rows: int = 0) -> None:
+    def close(self, rows: int = 0) -> None:
         """Rank the queries that blocks cut, together, if they have more rows."""
-        if sum(len(lines.line) for lines in cut) > rows:
-            lines = RunLines.joined(cut, begins)
-            cut.clear()  # to free its memory first
-            begins.clear()
+        if sum(len(lines.line) for lines in self.cut) > rows:
+            lines = RunLines.joined(self.cut, self.begins)
+            self.cut.clear()  # to free its memory first
+            self.begins.clear()
             if len(distinct(lines.query)) < len(lines.query):
                 raise QueryNotGrouped
-            add(total.find(lines), 0)
+            self._add_whole(self.total.find(lines), 0)
 
+    def _add_whole(self, result: Ranked, first_line: int) -> None:
+        judged = result.query < len(self.seen)
+        query = result.query[judged]
+        keys = result.query[~judged].view(np.uint64)
+        if self.seen[query].any() or self.unjudged_queries.has(keys).any():
+            raise QueryNotGrouped
+        self.seen[query] = True
+        self.unjudged_queries.add(keys)
+        self.total.add(result, first_line)
+
+
+def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
+    reading = _OnePass(table, total)
     left_out = False
-    parts = ordered_map(part, table.blocks(), jobs)
-    for before, block in problems.until_enough(parts, lambda: total.repeats.total):
-        total.note(block, before)
-        left_out |= block.left_out
-        for piece in block.result:
-            if isinstance(piece, Ranked):
-                add(piece, before)
-                last_cut = None
-                continue
-            query, lines = piece
-            if query != last_cut:
-                close(_TOGETHER)
-                begins.append(len(cut))
-            last_cut = query
-            cut.append(lines.replace(line=lines.line + before))
-    close()
+    parts = ordered_map(reading.part, table.blocks(), jobs)
+    for before, part in problems.until_enough(parts, lambda: total.repeats.total):
+        total.note(part, before)
+        left_out |= part.left_out
+        for piece in part.result:
+            reading.add(piece, before)
+    reading.close()
     total.report(problems)
     problems.check()
     if not (total.lines or problems.found.total):
@@ -262,19 +274,25 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
     return total
 
 
-def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
-    """Reduce a run in any order: sort the lines into shares by query, then rank each share."""
-    import tempfile
+class _Shares:
+    """The lines of a run in shares by query, in a file: of each block its rows, then the ids of documents and
+    of unjudged queries.
+    """
 
-    qrels = total.qrels
-    shares = min(table.expected_size // _SHARE + 1, 2**15)
+    def __init__(self, file: Any, table: Table, qrels: Qrels) -> None:
+        self.file = file
+        self.table = table
+        self.qrels = qrels
+        self.count = min(table.expected_size // _SHARE + 1, 2**15)
+        self.offsets: list[Ints] = []  # for each block: those of each share's rows and ids, (3, count + 1)
+        self.row_type = _ROW
 
-    def sort(block: Any) -> _Part:
+    def sort(self, block: Any) -> _Part:
         """A block by share: rows, ids of documents and of unjudged queries, and the offsets of the shares."""
-        read = table.columns(block)
-        number = ranking.query_indices(qrels, read.queries, by_key=True)
+        read = self.table.columns(block)
+        number = ranking.query_indices(self.qrels, read.queries, by_key=True)
         group = np.repeat(np.arange(len(number)), np.diff(read.bounds))
-        share = (number[group] % shares).astype(np.uint16)
+        share = (number[group] % self.count).astype(np.uint16)
         order = np.argsort(share, kind="stable")
         documents = read.documents.take(order)
         rows = np.empty(len(order), _ROW if read.rank is None else _RANKED_ROW)
@@ -283,57 +301,67 @@ def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: 
         rows["query"] = number[group[order]]
         rows["score"] = read.value[order]
         rows["line"] = read.line[order]
-        rows["length"], rows["id_length"] = documents.length, 0
-        is_unjudged = rows["query"] >= len(qrels.queries)
+        rows["length"] = documents.length
+        rows["id_length"] = 0
+        is_unjudged = rows["query"] >= len(self.qrels.queries)
         ids = read.queries.take(group[order][is_unjudged])
         rows["id_length"][is_unjudged] = ids.length
-        bounds = np.append(0, np.cumsum(np.bincount(share, minlength=shares)))
+        bounds = np.append(0, np.cumsum(np.bincount(share, minlength=self.count)))
         text_bounds = (
             np.append(0, np.cumsum(rows[name], dtype=np.int64))[bounds] for name in ("length", "id_length")
         )
-        return _Part.of(
-            read, (rows, documents.text(), ids.text(), np.array([bounds * rows.itemsize, *text_bounds]))
-        )
+        offsets = np.array([bounds * rows.itemsize, *text_bounds])
+        return _Part.of(read, (rows, documents.text(), ids.text(), offsets))
+
+    def write(self, part: _Part, first_line: int) -> None:
+        """first_line: the number of lines before the part."""
+        rows, documents, ids, offsets = part.result
+        rows["line"] += first_line
+        self.row_type = rows.dtype
+        self.offsets.append(self.file.tell() + offsets + np.append(0, np.cumsum(offsets[:-1, -1]))[:, None])
+        for column in (rows, documents, ids):
+            self.file.write(column.tobytes())
+
+    def read(self) -> Iterator[RunLines]:
+        """The lines of each share, by query."""
+        for share in range(self.count):
+            rows = np.frombuffer(self._bytes(0, share), self.row_type)
+            documents = _ids_of(self._bytes(1, share), rows["length"])
+            query = rows["query"].copy()
+            unjudged = np.flatnonzero(rows["id_length"])
+            if len(unjudged):
+                number = _ids_of(self._bytes(2, share), rows["id_length"][unjudged]).distinct()[1]
+                if number.max() >= len(distinct(query[unjudged])):  # different queries have one key
+                    query[unjudged] = len(self.qrels.queries) + number
+            rank = rows["rank"] if self.row_type == _RANKED_ROW else None
+            yield RunLines.grouped(query, documents, rows["score"], rows["line"], rank)
+
+    def _bytes(self, column: int, share: int) -> bytes:
+        """A share of the rows, the ids of documents, or those of queries."""
+        parts = []
+        for offsets in self.offsets:
+            first, last = offsets[column, share : share + 2].tolist()
+            if last > first:
+                self.file.seek(first)
+                parts.append(self.file.read(last - first))
+        return b"".join(parts)
+
+
+def _ids_of(text: bytes, lengths: Ints) -> Ids:
+    length = lengths.astype(np.int64)
+    return Ids(np.frombuffer(text + bytes(PAD), np.uint8), np.cumsum(length) - length, length)
+
+
+def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
+    """Reduce a run in any order: sort the lines into shares by query, then rank each share."""
+    import tempfile
 
     with tempfile.TemporaryFile() as file:
-        places = []  # for each block: the offsets of each share's rows and ids, (3, shares + 1)
-        kind = _ROW
-        for before, block in problems.until_enough(ordered_map(sort, table.blocks(), jobs)):
-            total.note(block, before)
-            *written, bounds = block.result
-            written[0]["line"] += before
-            kind = written[0].dtype
-            places.append(file.tell() + bounds + np.append(0, np.cumsum(bounds[:-1, -1]))[:, None])
-            for column in written:
-                file.write(column.tobytes())
-
-        def read_shares() -> Iterator[RunLines]:
-            def read(column: int, share: int) -> bytes:
-                parts = []
-                for bounds in places:
-                    first, last = bounds[column, share : share + 2].tolist()
-                    if last > first:
-                        file.seek(first)
-                        parts.append(file.read(last - first))
-                return b"".join(parts)
-
-            def ids_of(text: bytes, lengths: Ints) -> Ids:
-                length = lengths.astype(np.int64)
-                return Ids(np.frombuffer(text + bytes(PAD), np.uint8), np.cumsum(length) - length, length)
-
-            for share in range(shares):
-                rows = np.frombuffer(read(0, share), kind)
-                documents = ids_of(read(1, share), rows["length"])
-                query = rows["query"].copy()
-                unjudged = np.flatnonzero(rows["id_length"])
-                if len(unjudged):
-                    number = ids_of(read(2, share), rows["id_length"][unjudged]).distinct()[1]
-                    if number.max() >= len(distinct(query[unjudged])):  # different queries have one key
-                        query[unjudged] = len(qrels.queries) + number
-                rank = rows["rank"] if kind == _RANKED_ROW else None
-                yield RunLines.grouped(query, documents, rows["score"], rows["line"], rank)
-
-        for result in ordered_map(total.find, read_shares(), jobs):
+        shares = _Shares(file, table, total.qrels)
+        for before, part in problems.until_enough(ordered_map(shares.sort, table.blocks(), jobs)):
+            total.note(part, before)
+            shares.write(part, before)
+        for result in ordered_map(total.find, shares.read(), jobs):
             total.add(result, 0)
     total.report(problems)
     problems.check()
