@@ -53,16 +53,12 @@ class Table(Record):
 
 
 class RankCheck(Record):
-    """The ranks of the first lines of a run against the scores. contradicting: queries where the rank rises
-    with the score, or where the scores are the ranks. compared: queries with both. of_scores: whether the
-    scores were compared with the order of the rows, since there is no rank column. in_place: the column of
-    ranks that was read because there are no scores, '' where there are.
-    """
+    """The ranks of the first lines of a run against the scores."""
 
-    contradicting: int = 0
-    compared: int = 0
-    of_scores: bool = False
-    in_place: str = ""
+    contradicting: int = 0  # queries where the rank rises with the score, or where the scores are the ranks
+    compared: int = 0  # queries with both
+    of_scores: bool = False  # whether scores were compared with the order of rows, as there is no rank column
+    in_place: str = ""  # the column of ranks that was read because there are no scores, '' where there are
 
     def joined(self, other: RankCheck) -> RankCheck:
         """Of two blocks, the check of that which was compared."""
@@ -83,49 +79,49 @@ class ExtraFields(Record):
 
 
 class Columns(Record):
-    """The rows of a block: ids and one value each, and what is wrong with lines that are no rows.
-    queries: the id of each group of neighbouring rows with one query, (S,). bounds: group s owns rows
-    bounds[s]:bounds[s+1], (S+1,). documents, value (grade or score), line (0-based in the block): of each row,
-    (n,). lines: how many lines the block has. first, last: whether no block with lines is before it, or behind.
-    tag: the run tag in the block's last line, None without one. ranks: the rank column against the scores.
-    numbered: whether the documents of each query are numbered 1, 2, … in order because the file has no ids.
-    rank: the rank column where it was asked for, NaN where it holds no number, (n,). left_out: whether rows of
-    the block were left out on purpose. unrated: how many rows are none, since their rating is empty. extra: the
-    lines with more fields than a run has. subtopic: of qrels, the subtopic of each row, (n,), or that of
-    all, as is usual; None without such a column. Of runs, the name of the run, until only_run() has checked it.
-    """
+    """The rows of a block: ids and one value each, and what is wrong with lines that are no rows."""
 
-    queries: Ids
-    bounds: Ints
-    documents: Ids
-    value: Floats
-    line: Ints
-    lines: int
-    first: bool = True
-    last: bool = True
+    queries: Ids  # the id of each group of neighbouring rows with one query, (S,)
+    bounds: Ints  # group s owns rows bounds[s]:bounds[s+1], (S+1,)
+    documents: Ids  # of each row, (n,)
+    value: Floats  # the grade or the score of each row, (n,)
+    line: Ints  # of each row, 0-based in the block, (n,)
+    lines: int  # how many the block has
+    first: bool = True  # whether no block with lines is before it
+    last: bool = True  # whether none is behind it
     problems: LineProblems = LineProblems()
-    tag: bytes | None = None
-    ranks: RankCheck = RankCheck()
-    numbered: bool = False
-    rank: Floats | None = None
-    left_out: bool = False
-    unrated: int = 0
-    extra: ExtraFields = ExtraFields()
+    tag: bytes | None = None  # the run tag in the block's last line
+    ranks: RankCheck = RankCheck()  # the rank column against the scores
+    numbered: bool = False  # whether documents are numbered 1, 2, … in each query, since the file has no ids
+    rank: Floats | None = None  # the rank column where it was asked for, NaN where it holds no number, (n,)
+    left_out: bool = False  # whether rows of the block were left out on purpose
+    unrated: int = 0  # how many rows are none, since their rating is empty
+    extra: ExtraFields = ExtraFields()  # the lines with more fields than a run has
+    # of qrels: the subtopic of each row, (n,), or that of all, as is usual; None without such a column
+    # of runs: the name of the run, until only_run() has checked it
     subtopic: Ids | bytes | None = None
 
     @classmethod
     def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:
         """All rows of a table in memory. queries: of each row, (n,). line: by default each row is one."""
         line = np.arange(len(value)) if line is None else line
-        return cls(*grouped(queries), documents, value, line, int(line.max(initial=-1)) + 1)
+        return cls(*grouped(queries), documents, value, line=line, lines=int(line.max(initial=-1)) + 1)
 
     @classmethod
     def failed(cls, lines: int, block: Any, problem: Problem) -> Columns:
         """No rows of a block: the problem is why the rest of the file is not read."""
         none = Ids.of([])
-        columns = cls(none, np.zeros(1, np.int64), none, np.empty(0), np.empty(0, np.int64), lines)
-        problems = LineProblems((problem,), 1, final=True)
-        return columns.replace(first=block.first, last=block.last, problems=problems)
+        return cls(
+            none,
+            np.zeros(1, np.int64),
+            none,
+            np.empty(0),
+            line=np.empty(0, np.int64),
+            lines=lines,
+            first=block.first,
+            last=block.last,
+            problems=LineProblems((problem,), 1, final=True),
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
@@ -143,8 +139,8 @@ class Columns(Record):
             np.concatenate([*bounds, rows[-1:]]),
             Ids.joined([Ids.of([]), *(part.documents.compact() for part in parts)]),
             np.concatenate([np.empty(0), *(part.value for part in parts)]),
-            np.concatenate([rows[:0], *line]),
-            int(lines[-1]),
+            line=np.concatenate([rows[:0], *line]),
+            lines=int(lines[-1]),
             tag=tags[-1] if tags else None,
             ranks=reduce(RankCheck.joined, (part.ranks for part in parts), RankCheck()),
             left_out=any(part.left_out for part in parts),
@@ -242,7 +238,9 @@ def of_one_run(table: Table, column: str) -> Table:
 def first_run(columns: Columns) -> bytes:
     """The name of the run of the first row, b"" where there is none."""
     names = columns.subtopic
-    return names[0] if isinstance(names, Ids) and len(names) else names if isinstance(names, bytes) else b""
+    if isinstance(names, Ids):
+        return names[0] if len(names) else b""
+    return names or b""
 
 
 def only_run(columns: Columns, first: bytes, hint: str) -> Columns:
@@ -287,24 +285,15 @@ def columns_of(
     """The columns of rows with the fields query, document, number, and perhaps the subtopic. name: of the
     number, in messages. wrong: why the block cannot be read. problems: of its lines. kind: as in explained().
     """
-
-    def hint(i: int) -> str:
-        field = text[int(bad[i])]
-        if not field and name == "grade":
-            return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
-        return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, field) else ""
-
     fields = rows.fields
     line = rows.line
-    text = rows.fields[2]
-    value, bad = floats(text)
+    value, bad = floats(fields[2])
     lines = len(line) + problems.total
     if wrong is not None:
         problems = wrong
         bad = np.arange(len(value))
     elif len(bad):
-        of_values = LineProblems.of(line[bad], lambda i: not_a_number(name, text[int(bad[i])]), hint)
-        problems = LineProblems.joined([problems, of_values])
+        problems = LineProblems.joined([problems, _not_numbers(name, fields[2].take(bad), line[bad])])
     problems = explained(problems, block, lines, "grade" if name == "grade" else "score", kind)
     if len(bad):
         good = np.ones(len(value), bool)
@@ -312,9 +301,30 @@ def columns_of(
         fields = tuple(ids.take(good) for ids in fields)
         value = value[good]
         line = line[good]
-    subtopic = light_subtopics(fields[3]) if len(fields) > 3 else None
-    columns = Columns(*grouped(fields[0]), fields[1], value, line, rows.lines, block.first, block.last)
-    return columns.replace(problems=problems, subtopic=subtopic)
+    queries, bounds = grouped(fields[0])
+    return Columns(
+        queries,
+        bounds,
+        fields[1],
+        value,
+        line=line,
+        lines=rows.lines,
+        first=block.first,
+        last=block.last,
+        problems=problems,
+        subtopic=light_subtopics(fields[3]) if len(fields) > 3 else None,
+    )
+
+
+def _not_numbers(name: str, texts: Ids, lines: Ints) -> LineProblems:
+    """The problems of fields that are no numbers. name: of the number."""
+
+    def hint(i: int) -> str:
+        if not texts[i] and name == "grade":
+            return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
+        return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, texts[i]) else ""
+
+    return LineProblems.of(lines, lambda i: not_a_number(name, texts[i]), hint)
 
 
 def not_a_number(name: str, field: bytes) -> str:

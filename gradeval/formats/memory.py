@@ -397,7 +397,7 @@ def nested_columns(
         where = name_of(int(np.searchsorted(bounds, row, "right")) - 1, row)
         return problem.replace(what=f"{where}: {problem.what}")
 
-    columns = Columns(query, bounds, document, number, np.arange(len(number)), len(number))
+    columns = Columns(query, bounds, document, number, line=np.arange(len(number)), lines=len(number))
     wrong_query = wrong_query.changed(lambda problem: problem.replace(line=int(bounds[problem.line or 0])))
     wrong = [wrong_query, wrong_document.changed(at_row), wrong_number.changed(at_row)]
     return columns.without_rows(LineProblems.joined(wrong))

@@ -430,12 +430,7 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
         filled = _fill(readinto, buffer[:room], len(begun_line))
         last = filled < room
         too_long = False
-        end = filled
-        if not last:  # behind the last line end, which is usually in the last bytes
-            for start in (max(0, filled - _BEGINNING), 0):
-                end = start + buffer[start:filled].tobytes().rfind(b"\n") + 1
-                if end > start:
-                    break
+        end = filled if last else _behind_last_line(buffer, filled)
         if not end and not last:
             too_long = filled > LONGEST_LINE
             if not too_long and buffer[:filled].all():
@@ -449,12 +444,21 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
             filled = end = filled + 1
         if first and buffer[:filled][:3].tobytes() == UTF8_MARK:
             buffer = buffer[3:]
-            end = end - 3
-            filled = filled - 3
+            end -= 3
+            filled -= 3
         begun_line = buffer[end:filled].copy()
         if end:
             yield Block(buffer, end, first, last, too_long)
             first = False
+
+
+def _behind_last_line(buffer: Bytes, filled: int) -> int:
+    """Where the last whole line ends, which is usually in the last bytes; 0 without one."""
+    for start in (max(0, filled - _BEGINNING), 0):
+        end = start + buffer[start:filled].tobytes().rfind(b"\n") + 1
+        if end > start:
+            return end
+    return 0
 
 
 def changed_error(name: str) -> InputError:

@@ -19,6 +19,7 @@ from gradeval.arrays.segments import Segments, ranges
 from gradeval.arrays.strings import Texts
 from gradeval.formats.memory import Nested, are_texts, object_numbers
 from gradeval.options import DEFAULT_TIES
+from gradeval.records import Record
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Ties
 from gradeval.tables.reduction import Reduced
@@ -57,18 +58,26 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     [of_run] = (query_of >= 0).nonzero()
     judged_query = query_of[of_run]
     counts = qrels.ideal.segments.lengths[judged_query]
-    [hits] = (run_score == run_score).nonzero()
-    row = ranges(qrels.offsets[judged_query], counts)[hits]
-    run_score = run_score[hits]
+    [present] = (run_score == run_score).nonzero()
+    row = ranges(qrels.offsets[judged_query], counts)[present]
+    hits = _Hits(of_run.repeat(counts)[present], run_score[present], row)
+    hit_rank, tied = _ranks(data, scores, hits, qrels.names, ties)
+    rank = np.full(len(qrels.grade), np.inf)
+    score = -rank
+    rank[row] = hit_rank
+    score[row] = hits.score
     retrieved = np.zeros(len(qrels.queries), np.int64)
     retrieved[judged_query] = lengths[of_run]
     unjudged = int(np.count_nonzero(lengths[query_of < 0]))
-    rank = np.full(len(qrels.grade), np.inf)
-    score = -rank
-    run_query = of_run.repeat(counts)[hits]
-    rank[row], tied, top, bottom = _ranks(data, scores, ties, run_query, run_score, row, qrels.names)
-    score[row] = run_score
-    return Reduced(rank, score, retrieved, unjudged, Ties(row[tied], top, bottom))
+    return Reduced(rank, score, retrieved, unjudged, tied)
+
+
+class _Hits(Record, eq=False):
+    """The judged documents that a run retrieved, (n,)."""
+
+    query: Ints  # in the run
+    score: Floats
+    row: Ints  # of the qrels
 
 
 def _read(data: Nested, first: int, end: int, scores: Floats) -> bool:
@@ -99,50 +108,63 @@ def _floats(values: list[Any]) -> Floats | None:
     return np.frombuffer(text, _FLOAT, offset=_LIST)["value"]
 
 
-def _ranks(
-    data: Nested, scores: Floats, ties: str, query: Ints, run_score: Floats, row: Ints, names: Texts
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """The rank of each hit; which hits are tied, and the first and the last rank with their scores. query,
-    found, row: the query in the run, the score, and the row of the qrels of each hit. names: of rows.
-    """
+def _ranks(data: Nested, scores: Floats, hits: _Hits, names: Texts, ties: str) -> tuple[Ints, Ties]:
+    """The rank of each hit, and those that are tied. scores: of all documents. names: of rows of the qrels."""
     segments = Segments(data.offsets)
-    start = data.offsets[query]
+    start = data.offsets[hits.query]
     ordered = segments.sorted_descending(scores)
-    lengths = segments.lengths
-    longest = int(lengths.max())
-    remaining: Any = longest if longest * len(lengths) == len(scores) else lengths[query]  # to look at
-    above = start - 1  # the last known place of a higher score; all queries are halved at once
-    for _ in range(longest.bit_length()):
-        half = (remaining + 1) >> 1
-        above += half * (ordered.take(above + half) > run_score)
-        remaining = remaining >> 1
+    above = _last_above(segments, ordered, hits)
     rank = above - start + 2
     below = above + 2
-    [tied] = ((ordered.take(below, mode="clip") == run_score) & (below < data.offsets[query + 1])).nonzero()
+    is_tied = (ordered.take(below, mode="clip") == hits.score) & (below < data.offsets[hits.query + 1])
+    [tied] = is_tied.nonzero()
     if not len(tied):
-        return rank, tied, tied, tied
+        return rank, Ties(tied, tied, tied)
     is_same = np.zeros(len(ordered) + 1, np.bool_)  # as the one before
     np.equal(ordered[1:], ordered[:-1], out=is_same[1:-1])
     is_same[data.offsets] = False
     [group_end] = (is_same[:-1] > is_same[1:]).nonzero()
     top = rank[tied]
-    of_run = query[tied]
     first = above[tied] + 1
     last = group_end[group_end.searchsorted(first, "right")]
-    groups: dict[int, dict[str, int]] = {}  # the documents with one score, by their first place
-    order = []
-    columns = (of_run, start[tied], first, last, run_score[tied], row[tied])
-    for run_query, begin, a, b, score, of_qrels in zip(*(column.tolist() for column in columns), strict=True):
-        group = groups.get(a)
+    row = hits.row[tied]
+    columns = (hits.query[tied], first, last, hits.score[tied])
+    tied_hits = zip(*(column.tolist() for column in columns), map(names.__getitem__, row.tolist()), strict=True)
+    rank[tied] += _places(data, tied_hits, None if ordered is scores else scores, ties)
+    return rank, Ties(row, top, top + last - first)
+
+
+def _places(
+    data: Nested, hits: Iterable[tuple[int, int, int, float, str]], scores: Floats | None, ties: str
+) -> Ints:
+    """The place of each hit among the documents with its score. hits: the query, the first and the last
+    position with the score, the score, and the document of each. scores: of all documents, None where they
+    descend.
+    """
+    groups: dict[int, dict[str, int]] = {}  # the documents with one score, by their first position
+    places = []
+    for query, first, last, score, name in hits:
+        group = groups.get(first)
         if group is None:
-            documents = data.documents[run_query]
-            if ordered is scores:
-                members: Iterable[str] = islice(documents, a - begin, b + 1 - begin)
+            documents = data.documents[query]
+            begin = int(data.offsets[query])
+            if scores is None:
+                members: Iterable[str] = islice(documents, first - begin, last + 1 - begin)
             else:
-                is_tied = scores[begin : begin + len(documents)] == score
-                members = compress(documents, is_tied.tolist())
+                members = compress(documents, (scores[begin : begin + len(documents)] == score).tolist())
             in_order = sorted(members, reverse=True) if ties == DEFAULT_TIES else members
-            group = groups[a] = {document: position for position, document in enumerate(in_order)}
-        order.append(group[names[of_qrels]])
-    rank[tied] += np.array(order, np.int64)
-    return rank, tied, top, top + last - first
+            group = groups[first] = {document: position for position, document in enumerate(in_order)}
+        places.append(group[name])
+    return np.array(places, np.int64)
+
+
+def _last_above(segments: Segments, ordered: Floats, hits: _Hits) -> Ints:
+    """The last position in the scores of its query, which descend, where each hit has a higher score."""
+    longest = int(segments.lengths.max())
+    remaining: Any = longest if longest * segments.count == len(ordered) else segments.lengths[hits.query]
+    above = segments.offsets[hits.query] - 1
+    for _ in range(longest.bit_length()):  # all queries are halved at once
+        half = (remaining + 1) >> 1
+        above += half * (ordered.take(above + half) > hits.score)
+        remaining = remaining >> 1
+    return above

@@ -17,7 +17,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.options import Options
-from gradeval.records import Record
+from gradeval.records import Record, fields_of
 
 _Made = TypeVar("_Made")
 RECALLED = 16  # cached results that metrics share, more than they need at a time
@@ -165,21 +165,16 @@ class Subtopics(Record, Recalling, eq=False):
 
 
 class Qrels(Record, eq=False):
-    """Judgments as read: a row for each (query, document, grade), the rows of a query together. path: as the
-    user named it. queries: the query ids in order of first appearance, (Q,). offsets: query q owns rows
-    offsets[q]:offsets[q+1], (Q+1,). documents: (N,) ids. grade: float64 (N,). notices: what is unusual but
-    valid. numbered: whether the file has no ids, so that documents are named by their positions. subtopics: the
-    judgments by subtopic, if there are several; grade is their highest.
-    """
+    """Judgments as read: a row for each (query, document, grade), the rows of a query together."""
 
-    path: str
-    queries: Ids
-    offsets: Ints
-    documents: Ids
-    grade: Floats
-    notices: Notices = Notices()
-    numbered: bool = False
-    subtopics: Subtopics | None = None
+    path: str  # as the user named it
+    queries: Ids  # in order of first appearance, (Q,)
+    offsets: Ints  # query q owns rows offsets[q]:offsets[q+1], (Q+1,)
+    documents: Ids  # (N,)
+    grade: Floats  # (N,); of several subtopics, the highest
+    notices: Notices = Notices()  # what is unusual but valid
+    numbered: bool = False  # whether the file has no ids, so that documents are named by their positions
+    subtopics: Subtopics | None = None  # the judgments by subtopic, if there are several
 
     @classmethod
     def of(cls, path: str, blocks: Iterable[Columns], jobs: int = 1) -> Qrels:
@@ -260,22 +255,27 @@ class Qrels(Record, eq=False):
         return self.replace(grade=grade, subtopics=of_subtopics)
 
 
+class _Repeated(Record, eq=False):
+    """The judgments of documents that are judged before."""
+
+    again: Ints  # rows of the same subtopic
+    first: Ints  # the first of each of these
+    further: Ints  # rows of another subtopic
+    document: Ints  # the first judgment of the document of each of these
+
+
 class JudgmentRows(Record, eq=False):
-    """The judgments of a file as they are, of any grade and with duplicates and subtopics. lines: the 0-based
-    lines of each block's rows, and how many the block has. order: the row as read of each, None where as read.
-    again, first; further, document: those of _by_subtopic(). keys: of the documents, (N,). subtopic: of each
-    row, (N,), None where all have one.
-    """
+    """The judgments of a file as they are, of any grade and with duplicates and subtopics."""
 
     qrels: Qrels
-    lines: list[tuple[Ints, int]]
-    order: Ints | None
-    again: Ints
+    lines: list[tuple[Ints, int]]  # the 0-based lines of each block's rows, and how many the block has
+    order: Ints | None  # the row as read of each, None where as read
+    again: Ints  # as in _Repeated, like the next three
     first: Ints
     further: Ints
     document: Ints
-    keys: Words
-    subtopic: Ids | None
+    keys: Words  # of the documents, (N,)
+    subtopic: Ids | None  # of each row, (N,), None where all have one
 
     @classmethod
     def of(cls, path: str, parts: list[Columns], jobs: int = 1) -> JudgmentRows:
@@ -312,8 +312,8 @@ class JudgmentRows(Record, eq=False):
 
         parts_of_shares = zip(*ordered_map(keys_and_repeats, qrels.shares, jobs), strict=True)
         keys, again, first = map(np.concatenate, parts_of_shares)
-        again, first, further, document = _by_subtopic(again, first, subtopic)
-        return cls(qrels, lines, rows, again, first, further, document, keys, subtopic)
+        repeated = fields_of(_by_subtopic(again, first, subtopic))
+        return cls(qrels, lines, rows, keys=keys, subtopic=subtopic, **repeated)
 
     def line(self) -> Ints:
         """The 0-based line of each row, for messages."""
@@ -401,12 +401,10 @@ def _subtopics(parts: Sequence[Columns]) -> Ids | None:
     return Ids.joined([*every])
 
 
-def _by_subtopic(again: Ints, first: Ints, subtopics: Ids | None) -> tuple[Ints, Ints, Ints, Ints]:
-    """The judgments of documents that are judged before: those of the same subtopic, with the first of these,
-    and those of another one, with the first judgment of the document. again, first: as without subtopics.
-    """
+def _by_subtopic(again: Ints, first: Ints, subtopics: Ids | None) -> _Repeated:
+    """again, first: as without subtopics."""
     if subtopics is None or not len(again):
-        return again, first, again[:0], first[:0]
+        return _Repeated(again, first, again[:0], first[:0])
     subtopic = subtopics.keys()
     firsts = distinct(first)
     row, document = np.append(firsts, again), np.append(firsts, first)
@@ -416,7 +414,7 @@ def _by_subtopic(again: Ints, first: Ints, subtopics: Ids | None) -> tuple[Ints,
     is_new[1:] = (document[1:] != document[:-1]) | (subtopic[row[1:]] != subtopic[row[:-1]])
     same = row[is_new][np.cumsum(is_new) - 1]  # the first judgment of the document's subtopic
     is_more = is_new & (row != document)
-    return row[~is_new], same[~is_new], row[is_more], document[is_more]
+    return _Repeated(row[~is_new], same[~is_new], row[is_more], document[is_more])
 
 
 RESCALE = f"Grades are {GRADE_RANGE}; rescale them"

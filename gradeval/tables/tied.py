@@ -45,7 +45,7 @@ class TieGroups(Record, eq=False):
         counted = np.minimum(last, _limit(judgments, cutoff)) - above
         offsets = np.searchsorted(query[starts], np.arange(judgments.segments.count + 1))
         within = Segments(np.append(starts, len(rows)))
-        return cls(within, query[starts], above, last - above, counted, Segments(offsets))
+        return cls(within, query[starts], above, last - above, counted, queries=Segments(offsets))
 
     def before(self, values: Floats) -> Floats:
         """The sum of the values of the query's groups above each group, (G,) -> (G,)."""
