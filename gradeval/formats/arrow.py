@@ -75,28 +75,26 @@ _DECIMAL = re.compile(rb"d:\d+,(-?\d+)(?:,(\d+))?")  # precision, scale, and bit
 
 
 class Chunk(NamedTuple):
-    """Some rows of a column, in the buffers of the library that exports them. format: its type, as the Arrow C
-    data interface writes it. offset, length: its rows in the buffers. owner: keeps these alive. validate:
-    raises where a string is not UTF-8, None for libraries that make no others.
-    """
+    """Some rows of a column, in the buffers of the library that exports them."""
 
     name: str
-    format: bytes
+    format: bytes  # the type, as the Arrow C data interface writes it
     array: Any
     schema: Any
-    offset: int
+    offset: int  # of the first row in the buffers
     length: int
-    owner: object
-    validate: Callable[[], object] | None = None
+    owner: object  # keeps the buffers alive
+    validate: Callable[[], object] | None = None  # raises where a string is not UTF-8; None: all are
 
     @property
     def dictionary(self) -> Chunk | None:
         """The distinct values of a column that is encoded by a dictionary."""
         if not self.schema.dictionary:
             return None
-        schema, array = self.schema.dictionary.contents, self.array.dictionary.contents
-        return Chunk(
-            self.name, schema.format, array, schema, array.offset, array.length, self.owner, self.validate
+        schema = self.schema.dictionary.contents
+        array = self.array.dictionary.contents
+        return self._replace(
+            format=schema.format, array=array, schema=schema, offset=array.offset, length=array.length
         )
 
     def missing(self) -> Bools:
@@ -117,18 +115,21 @@ class Chunk(NamedTuple):
         """The values of strings or bytes, (n,); nulls have any. Raises ValueError for a damaged offset."""
         if not self.length:
             return Ids.of([])
-        if self.format in _OFFSETS:
-            kind = _OFFSETS[self.format]
-            offsets = self._buffer(1, kind, self.offset, self.length + 1).astype(np.int64)
-            first = int(offsets[0])
-            end = int(offsets[-1])
-            length = np.diff(offsets)
-            [size] = self._buffer(1, kind, self.array.offset + self.array.length, 1).tolist()  # of the column
-            if first < 0 or (length < 0).any() or end > size:
-                raise self._damaged("offsets")
-            text = self._buffer(2, "u1", first, end - first)
-            self._check_text(text)
-            return Ids(np.concatenate([text, np.zeros(PAD, np.uint8)]), offsets[:-1] - first, length)
+        return self._texts_by_offset() if self.format in _OFFSETS else self._texts_of_views()
+
+    def _texts_by_offset(self) -> Ids:
+        kind = _OFFSETS[self.format]
+        offsets = self._buffer(1, kind, self.offset, self.length + 1).astype(np.int64)
+        first, end = int(offsets[0]), int(offsets[-1])
+        length = np.diff(offsets)
+        [size] = self._buffer(1, kind, self.array.offset + self.array.length, 1).tolist()  # of the column
+        if first < 0 or (length < 0).any() or end > size:
+            raise self._damaged("offsets")
+        text = self._buffer(2, "u1", first, end - first)
+        self._check_text(text)
+        return Ids(np.concatenate([text, np.zeros(PAD, np.uint8)]), offsets[:-1] - first, length)
+
+    def _texts_of_views(self) -> Ids:
         # a string of up to 12 bytes is in its view, behind the length; of others the view has the offset
         views = self._buffer(1, "i4", 4 * self.offset, 4 * self.length).reshape(-1, 4)
         length = views[:, 0].astype(np.int64)
@@ -142,19 +143,23 @@ class Chunk(NamedTuple):
             buffer = views[long, 2]
             offset = views[long, 3].astype(np.int64)
             size = len(blocks[0])
-            count = self.array.n_buffers - 3  # of text: others are the validity, the views, and the sizes
-            sizes = self._buffer(count + 2, "i8", 0, count)
             for number in np.unique(buffer).tolist():
-                rows, places = long[buffer == number], offset[buffer == number]
-                low, high = int(places.min()), int((places + length[rows]).max())
-                if not 0 <= number < count or low < 0 or high > sizes[number]:
-                    raise self._damaged("offsets")
-                blocks.append(self._buffer(2 + number, "u1", low, high - low))
-                start[rows] = places - low + size
+                rows, offsets = long[buffer == number], offset[buffer == number]
+                low, high = int(offsets.min()), int((offsets + length[rows]).max())
+                blocks.append(self._text_buffer(number, low, high))
+                start[rows] = offsets - low + size
                 size += high - low
         for block in blocks:
             self._check_text(block)
         return Ids(np.concatenate([*blocks, np.zeros(PAD, np.uint8)]), start, length)
+
+    def _text_buffer(self, number: int, low: int, high: int) -> Bytes:
+        """Bytes low:high of a buffer that views refer to."""
+        count = self.array.n_buffers - 3  # of text: others are the validity, the views, and the sizes
+        sizes = self._buffer(count + 2, "i8", 0, count)
+        if not 0 <= number < count or low < 0 or high > sizes[number]:
+            raise self._damaged("offsets")
+        return self._buffer(2 + number, "u1", low, high - low)
 
     def decimals(self, as_numbers: bool = False) -> memory.ColumnValues | None:
         """The values of decimals, as texts or where that is quicker as numbers; None for another type."""
@@ -200,8 +205,7 @@ class Chunk(NamedTuple):
         return ValueError(f"column {self.name} is damaged: its {part} point outside its text")
 
     def _bits(self, number: int) -> Bools:
-        first = self.offset // 8
-        end = -(-(self.offset + self.length) // 8)
+        first, end = self.offset // 8, -(-(self.offset + self.length) // 8)
         bits = np.unpackbits(self._buffer(number, "u1", first, end - first), bitorder="little")
         skip = self.offset - 8 * first
         return bits[skip : skip + self.length].astype(bool)
@@ -249,33 +253,47 @@ def batches(data: Any) -> Iterator[list[Chunk]]:
             # the first and the last offset of its text, as the interface does not export the sizes of buffers
             table.validate()
             validate = cache(partial(table.validate, full=True))  # five times the time of a look for ASCII
-        capsule = table.__arrow_c_stream__()  # which releases the stream at its end
-        address = _capsule_pointer(capsule, b"arrow_array_stream")
-        stream = ctypes.cast(address, ctypes.POINTER(_Stream)).contents
+        yield from _stream_batches(table, validate)
 
-        def check(code: int, stream: Any = stream) -> None:
-            if code:
-                message = stream.get_last_error(stream)
-                raise ValueError(message.decode("utf-8", "replace") if message else f"error {code}")
 
-        schema = _Schema()
-        check(stream.get_schema(stream, schema))
-        types = _Owner(schema)
-        if schema.format != b"+s":
-            raise ValueError("a table with columns is needed")
-        while True:
-            array = _Array()
-            check(stream.get_next(stream, array))
-            if not array.release:
-                break
-            owner = _Owner(array, schema, types)
-            chunks = []
-            for number in range(schema.n_children):
-                field, column = schema.children[number].contents, array.children[number].contents
-                name = field.name.decode("utf-8", "replace") if field.name else ""
-                offset = column.offset + array.offset
-                chunks.append(Chunk(name, field.format, column, field, offset, array.length, owner, validate))
-            yield chunks
+def _stream_batches(table: Any, validate: Callable[[], object] | None) -> Iterator[list[Chunk]]:
+    """The batches that a table exports. validate: as of a Chunk."""
+    capsule = table.__arrow_c_stream__()  # which releases the stream at its end
+    address = _capsule_pointer(capsule, b"arrow_array_stream")
+    stream = ctypes.cast(address, ctypes.POINTER(_Stream)).contents
+
+    def check(code: int) -> None:
+        if code:
+            message = stream.get_last_error(stream)
+            raise ValueError(message.decode("utf-8", "replace") if message else f"error {code}")
+
+    schema = _Schema()
+    check(stream.get_schema(stream, schema))
+    types = _Owner(schema)
+    if schema.format != b"+s":
+        raise ValueError("a table with columns is needed")
+    while True:
+        array = _Array()
+        check(stream.get_next(stream, array))
+        if not array.release:
+            break
+        owner = _Owner(array, schema, types)
+        chunks = []
+        for number in range(schema.n_children):
+            field = schema.children[number].contents
+            column = array.children[number].contents
+            chunk = Chunk(
+                name=field.name.decode("utf-8", "replace") if field.name else "",
+                format=field.format,
+                array=column,
+                schema=field,
+                offset=column.offset + array.offset,
+                length=array.length,
+                owner=owner,
+                validate=validate,
+            )
+            chunks.append(chunk)
+        yield chunks
 
 
 class Arrow:
@@ -503,21 +521,7 @@ def _opened(source: Source, kind: str) -> Iterator[tuple[list[str], Callable[[li
             if not start.startswith(PARQUET if kind == "Parquet" else ARROW):
                 raise InputError(source.name, f"this is no {kind} file", hint="Omit the format: it is detected")
             stream.seek(0)
-            bounded = _Bounded(stream)
-            if kind == "Parquet":
-                import pyarrow.parquet
-
-                file = pyarrow.parquet.ParquetFile(bounded, pre_buffer=False)
-                read = partial(file.iter_batches, memory.BLOCK_ROWS)
-                groups = range(file.num_row_groups)  # singly, since pyarrow keeps those it was asked for
-                yield file.schema_arrow.names, lambda names: (rows for n in groups for rows in read([n], names))
-            elif start.startswith(ARROW[0]):
-                file = pyarrow.ipc.open_file(bounded)
-                numbers = range(file.num_record_batches)
-                yield file.schema.names, lambda names: (file.get_batch(n).select(names) for n in numbers)
-            else:
-                file = pyarrow.ipc.open_stream(bounded)
-                yield file.schema.names, lambda names: (batch.select(names) for batch in file)
+            yield _columns_and_reader(_Bounded(stream), start)
         except GradevalError:
             raise
         except Exception as error:  # pyarrow raises Python's own too, as for a name that is not UTF-8
@@ -527,6 +531,25 @@ def _opened(source: Source, kind: str) -> Iterator[tuple[list[str], Callable[[li
             why = printable(str(error).strip().split("\n")[0].rstrip("."))
             message = f"the {kind} file is damaged or incomplete ({why or type(error).__name__})"
             raise InputError(source.name, message, hint="Fetch it again") from None
+
+
+def _columns_and_reader(file: _Bounded, start: bytes) -> tuple[list[str], Callable[[list[str]], Iterator[Any]]]:
+    """As of _opened(). start: the first bytes of the file."""
+    if start.startswith(PARQUET):
+        from pyarrow.parquet import ParquetFile
+
+        parquet = ParquetFile(file, pre_buffer=False)
+        read = partial(parquet.iter_batches, memory.BLOCK_ROWS)
+        groups = range(parquet.num_row_groups)  # singly, since pyarrow keeps those it was asked for
+        return parquet.schema_arrow.names, lambda names: (rows for n in groups for rows in read([n], names))
+    from pyarrow import ipc
+
+    if start.startswith(ARROW[0]):
+        opened = ipc.open_file(file)
+        numbers = range(opened.num_record_batches)
+        return opened.schema.names, lambda names: (opened.get_batch(n).select(names) for n in numbers)
+    stream = ipc.open_stream(file)
+    return stream.schema.names, lambda names: (batch.select(names) for batch in stream)
 
 
 class _Bounded:
