@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -42,16 +43,7 @@ def guide_command(job: Job, topic: str | None, word: str | None) -> None:
             raise click.UsageError("TOPIC and --search are mutually exclusive.")
         if not word.strip():
             raise click.UsageError("--search requires a word.")
-        text = ""
-        for name in TOPICS:
-            heading, in_block = "", False
-            for line in text_of(name).splitlines():
-                if line.startswith("```"):
-                    in_block = not in_block
-                elif not in_block and re.match("#+ ", line):
-                    heading = line.lstrip("# ")
-                if word.lower() in line.lower():
-                    text += f"{name}: {heading}: {line}\n"
+        text = "".join(_lines_with(word.lower()))
         if not text:
             raise OptionError(f"no page of the guide contains '{word}'")
     elif topic is None:
@@ -67,6 +59,20 @@ def guide_command(job: Job, topic: str | None, word: str | None) -> None:
     else:
         text = text_of(topic)
     job.write(text)
+
+
+def _lines_with(word: str) -> Iterator[str]:
+    """The lines of the guide that contain a word in lower case, after their topic and heading."""
+    for name in TOPICS:
+        heading = ""
+        in_block = False
+        for line in text_of(name).splitlines():
+            if line.startswith("```"):
+                in_block = not in_block
+            elif not in_block and re.match("#+ ", line):
+                heading = line.lstrip("# ")
+            if word in line.lower():
+                yield f"{name}: {heading}: {line}\n"
 
 
 def text_of(topic: str) -> str:

@@ -438,10 +438,11 @@ def _check_inputs(manifest: Manifest) -> None:
         runs = [*filter(os.path.exists, collection.runs.values())]
         runs += [collection.qrels] if manifest.features else []
         files = [("qrels", collection.qrels), *(("run", path) for path in runs)]
-        given = [Options(columns=(column,)) for column in options.columns]
-        given += [Options(split=options.split)] if options.split is not None else []
-        names = [input_names(*file, options) for file in files] if given and runs else [None]
-        for option in given:
+        settings = [Options(columns=(column,)) for column in options.columns]
+        if options.split is not None:
+            settings.append(Options(split=options.split))
+        names = [input_names(*file, options) for file in files] if settings and runs else [None]
+        for option in settings:
             inputs.setdefault(option, []).extend(names)
     for option, names in inputs.items():
         try:

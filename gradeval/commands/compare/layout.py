@@ -159,7 +159,7 @@ def means_and_differences(
 ) -> tuple[doc.Grid, doc.Grid]:
     """The tables of a section."""
     values = comparison.values
-    several = comparison.options.all_pairs
+    all_pairs = comparison.options.all_pairs
     marks = significance(values.runs, section.comparisons, with_letters)
     head = ["run"]
     columns: list[Sequence[str | doc.Cell]] = [labels(values.runs, with_letters)]
@@ -170,10 +170,10 @@ def means_and_differences(
         head.append(comparison.judged.name)
         columns.append([number(share, digits) for share in comparison.judged.means.tolist()])
     table = doc.Grid(_heading(section, "Means"), tuple(head), list(zip(*columns, strict=True)))
-    title = "Differences" if several else f"Differences from {visible(section.comparisons[0].baseline)}"
+    title = "Differences" if all_pairs else f"Differences from {visible(section.comparisons[0].baseline)}"
     shown = _comparison_columns(comparison, [section], relative)
     compared = _compared(comparison, [section])
-    return table, doc.grid_of(_heading(section, title), shown, compared, digits, 3 if several else 2)
+    return table, doc.grid_of(_heading(section, title), shown, compared, digits, 3 if all_pairs else 2)
 
 
 def _heading(section: Section, title: str) -> str:

@@ -427,6 +427,7 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     """By the queries where both the run and the baseline have a value."""
     assert check.spec is not None
     values = comparison.QueryValues.of(results, [check.spec])
+    sign = values.metrics[0].sign
     gains = _gains(values)
     outcome = _paired_means(check, values, gains)
     gain = Sample.of(gains, values.weights).mean
@@ -436,13 +437,14 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     if check.is_relative:
         amount *= abs(outcome.baseline_mean) / 100
     if check.kind == MAX_DROP:
-        bound = outcome.baseline_mean - values.metrics[0].sign * amount
+        bound = outcome.baseline_mean - sign * amount
         outcome = replace(outcome, value=outcome.mean, bound=bound, margin=amount + gain)
     elif check.kind == MAX_QUERY_DROP:
         share = float((gains[~np.isnan(gains)] < -amount - TOLERANCE).mean())
         bound = check.share / 100
         outcome = replace(outcome, value=share, bound=bound, margin=bound - share)
     else:
+        outcome = replace(outcome, value=sign * gain, bound=0.0 - sign * amount)
         outcome = _with_interval(outcome, values, gains, amount)
         if outcome.reason:
             return outcome
@@ -451,7 +453,7 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
         return replace(outcome, verdict="held", exceeds=exceeds)
     contains_bound = False
     if check.kind == NON_INFERIOR:
-        highest_gain = outcome.high if values.metrics[0].sign > 0 else -outcome.low
+        highest_gain = outcome.high if sign > 0 else -outcome.low
         contains_bound = at_least(highest_gain + amount, 0.0)
     verdict: Verdict = "inconclusive" if contains_bound else "failed"
     return replace(outcome, verdict=verdict, worst=_fallen(values, worst))
@@ -487,13 +489,10 @@ def _with_interval(
     outcome: CheckOutcome, values: comparison.QueryValues, gains: Floats, amount: float
 ) -> CheckOutcome:
     """With the interval, which must reach 0; for NON_INFERIOR, it must lie above minus the amount."""
-    sign = values.metrics[0].sign
     [test] = paired_tests("t", gains[:, None], ALPHA, Sampling(), values.weights)
-    gain = Sample.of(gains, values.weights).mean
-    outcome = replace(outcome, value=sign * gain, bound=0.0 - sign * amount)
     if math.isnan(test.low):
         return replace(outcome, reason=f"no interval: {test.reason}")
-    low, high = (test.low, test.high) if sign > 0 else (-test.high, -test.low)
+    low, high = (test.low, test.high) if values.metrics[0].sign > 0 else (-test.high, -test.low)
     margin = (test.low if outcome.check.kind == NON_INFERIOR else test.high) + amount
     return replace(outcome, margin=margin, low=low, high=high)
 
