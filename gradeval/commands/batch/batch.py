@@ -471,32 +471,44 @@ class _CollectionCells:
         return BatchCell(self.name, system, status, self.paths[system], **fields)
 
     def unchanged(self, earlier: Mapping[Key, BatchCell]) -> list[BatchCell]:
-        expected = "done", self.settings, {*map(str, self.specs)}
-        earlier_cells = (earlier.get((self.name, system)) for system in self.manifest.systems)
-        cells = [
-            replace(cell, options=self.settings)
-            for cell in earlier_cells
-            if cell and (cell.status, settings_of(Options.of_saved(cell.options)), {*cell.values}) == expected
-        ]
+        """The cells of an earlier output that would come out the same."""
+        cells = self._with_same_settings(earlier)
         if not cells:
             return []
-        systems = [*(cell.system for cell in cells), *([self.baseline] if self.baseline else [])]
-        paths = sorted({self.qrels, *(self.paths[system] for system in systems)})
-        hashed = ordered_map(lambda path: _sha256(lambda: Source(path)), paths, self.options.jobs)
-        sha256 = dict(zip(paths, hashed, strict=True))
+        sha256 = self._hashes([cell.system for cell in cells])
         groups_sha256 = _sha256(lambda: group_sizes(Source(self.qrels), self.options.groups))
-        baseline_sha256 = None if self.baseline is None else sha256[self.paths[self.baseline]]
-        unchanged = []
-        for cell in cells:
-            path = self.paths[cell.system]
-            is_compared = baseline_sha256 is not None and cell.system != self.baseline
-            compared_with = (self.baseline, baseline_sha256, self.min_coverage) if is_compared else (None,) * 3
-            made_with = cell.baseline, cell.baseline_sha256, cell.min_coverage
-            hashes = cell.sha256, cell.qrels_sha256, made_with
-            is_same = hashes == (sha256[path], sha256[self.qrels], compared_with)
-            if is_same and cell.groups_sha256 in (None, groups_sha256):
-                unchanged.append(replace(cell, path=path))
-        return unchanged
+        return [
+            replace(cell, path=self.paths[cell.system])
+            for cell in cells
+            if self._has_same_files(cell, sha256) and cell.groups_sha256 in (None, groups_sha256)
+        ]
+
+    def _with_same_settings(self, earlier: Mapping[Key, BatchCell]) -> list[BatchCell]:
+        expected = "done", self.settings, {*map(str, self.specs)}
+        cells = (earlier.get((self.name, system)) for system in self.manifest.systems)
+        return [
+            replace(cell, options=self.settings)
+            for cell in cells
+            if cell and (cell.status, settings_of(Options.of_saved(cell.options)), {*cell.values}) == expected
+        ]
+
+    def _hashes(self, systems: Sequence[str]) -> dict[str, str | None]:
+        """The hashes of the qrels, of the runs of these systems and of the baseline's, by path."""
+        with_baseline = [*systems, self.baseline] if self.baseline else systems
+        paths = sorted({self.qrels, *(self.paths[system] for system in with_baseline)})
+        hashes = ordered_map(lambda path: _sha256(lambda: Source(path)), paths, self.options.jobs)
+        return dict(zip(paths, hashes, strict=True))
+
+    def _has_same_files(self, cell: BatchCell, sha256: Mapping[str, str | None]) -> bool:
+        """Whether a cell is of these files, and was compared with the same baseline in the same way."""
+        compared_with: tuple[Any, ...] = (None, None, None)
+        if self.baseline is not None and cell.system != self.baseline:
+            baseline_sha256 = sha256[self.paths[self.baseline]]
+            if baseline_sha256 is not None:
+                compared_with = self.baseline, baseline_sha256, self.min_coverage
+        hashes = sha256[self.paths[cell.system]], sha256[self.qrels]
+        made_with = cell.baseline, cell.baseline_sha256, cell.min_coverage
+        return (cell.sha256, cell.qrels_sha256, made_with) == (*hashes, compared_with)
 
     def evaluated(self, systems: Sequence[str], on_cell: Callable[[BatchCell], None]) -> list[BatchCell]:
         return _Evaluation(self, systems, on_cell).cells_of_all()
@@ -509,15 +521,6 @@ class _CollectionCells:
         counts = [run.queries - results.undefined(0, spec) for spec in self.specs]
         means = [results.mean(0, spec) for spec in self.specs]
         values = dict(zip(map(str, self.specs), map(CellValue, means, counts), strict=True))
-        compared: dict[str, Any] = {}
-        if of_baseline is not None and run.name != self.baseline and self.compared:
-            notices_of_both = Notices((*of_baseline.notices, *results.notices))  # which have what the runs lack
-            both = of_baseline.replace(runs=(*of_baseline.runs, run), given_notices=notices_of_both)
-            by_query = comparison.QueryValues.of(both, self.compared).weighing()
-            pairs = comparison.compare_values(by_query, self.manifest.test).comparisons
-            compared = {"baseline": self.baseline, "baseline_sha256": of_baseline.runs[0].sha256}
-            compared["min_coverage"] = self.min_coverage
-            compared["comparisons"] = {pair.metric: pair for pair in pairs}
         judged = comparison.Judged.of(results)
         cell = f"{self.name}/{run.name}"
         notices = results.notices.of_metrics(values)  # not Judged@k, which is evaluated besides
@@ -533,8 +536,24 @@ class _CollectionCells:
             judged={} if judged is None else {judged.name: float(judged.means[0])},
             notices=notices.renamed(cell),
             depths=run.depths,
-            **compared,
+            **self._against_baseline(results, of_baseline),
         )
+
+    def _against_baseline(self, results: Results, of_baseline: Results | None) -> dict[str, Any]:
+        """The fields of a cell about its comparison with the baseline, if there is one."""
+        [run] = results.runs
+        if of_baseline is None or run.name == self.baseline or not self.compared:
+            return {}
+        notices = Notices((*of_baseline.notices, *results.notices))  # which have what the runs lack
+        both = of_baseline.replace(runs=(*of_baseline.runs, run), given_notices=notices)
+        by_query = comparison.QueryValues.of(both, self.compared).weighing()
+        pairs = comparison.compare_values(by_query, self.manifest.test).comparisons
+        return {
+            "baseline": self.baseline,
+            "baseline_sha256": of_baseline.runs[0].sha256,
+            "min_coverage": self.min_coverage,
+            "comparisons": {pair.metric: pair for pair in pairs},
+        }
 
 
 class _Evaluation:
