@@ -39,18 +39,9 @@ def guide_command(job: Job, topic: str | None, word: str | None) -> None:
     A page is formatted on a terminal, and plain Markdown in a pipe.
     """
     if word is not None:
-        if topic:
-            raise click.UsageError("TOPIC and --search are mutually exclusive.")
-        if not word.strip():
-            raise click.UsageError("--search requires a word.")
-        text = "".join(_lines_with(word.lower()))
-        if not text:
-            raise OptionError(f"no page of the guide contains '{word}'")
+        text = _found(word, topic)
     elif topic is None:
-        width = max(map(len, TOPICS))
-        # the line about a page is its first paragraph
-        text = "".join(f"{name:<{width}}  {text_of(name).splitlines()[2]}\n" for name in TOPICS)
-        text += "\n'gradeval guide TOPIC' shows a page, 'gradeval guide --search WORD' finds a word.\n"
+        text = _topics()
     elif job.on_terminal:
         from gradeval.render.table import page
 
@@ -59,6 +50,27 @@ def guide_command(job: Job, topic: str | None, word: str | None) -> None:
     else:
         text = text_of(topic)
     job.write(text)
+
+
+def _found(word: str, topic: str | None) -> str:
+    """The lines with a word. Raises UsageError, OptionError."""
+    if topic:
+        raise click.UsageError("TOPIC and --search are mutually exclusive.")
+    if not word.strip():
+        raise click.UsageError("--search requires a word.")
+    text = "".join(_lines_with(word.lower()))
+    if not text:
+        raise OptionError(f"no page of the guide contains '{word}'")
+    return text
+
+
+def _topics() -> str:
+    """A line for each page: its first paragraph."""
+    width = max(map(len, TOPICS))
+    lines = [f"{name:<{width}}  {text_of(name).splitlines()[2]}\n" for name in TOPICS]
+    return (
+        "".join(lines) + "\n'gradeval guide TOPIC' shows a page, 'gradeval guide --search WORD' finds a word.\n"
+    )
 
 
 def _lines_with(word: str) -> Iterator[str]:

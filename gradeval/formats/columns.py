@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.formats.detect import explained
-from gradeval.formats.diagnostics import LineProblems, Problem, shown
+from gradeval.formats.diagnostics import LeftOut, LineProblems, Problem, shown
 from gradeval.formats.scan import DataLines, floats
 from gradeval.formats.sources import Block, Source
 from gradeval.notices import many
@@ -21,6 +21,11 @@ from gradeval.records import Record
 
 _DECIMAL_COMMA = rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?"
 RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their scores
+
+
+IDENTICAL_IDS = LeftOut(
+    "no document is left: the id of each is that of its query", "--ignore-identical-ids leaves these out"
+)
 
 
 class Table(Record):
@@ -94,7 +99,7 @@ class Columns(Record):
     ranks: RankCheck = RankCheck()  # the rank column against the scores
     numbered: bool = False  # whether documents are numbered 1, 2, … in each query, since the file has no ids
     rank: Floats | None = None  # the rank column where it was asked for, NaN where it holds no number, (n,)
-    left_out: bool = False  # whether rows of the block were left out on purpose
+    left_out: LeftOut | None = None  # why rows of the block were left out, if any were
     unrated: int = 0  # how many rows are none, since their rating is empty
     extra: ExtraFields = ExtraFields()  # the lines with more fields than a run has
     # of qrels: the subtopic of each row, (n,), or that of all, as is usual; None without such a column
@@ -143,7 +148,7 @@ class Columns(Record):
             lines=int(lines[-1]),
             tag=tags[-1] if tags else None,
             ranks=reduce(RankCheck.joined, (part.ranks for part in parts), RankCheck()),
-            left_out=any(part.left_out for part in parts),
+            left_out=next((part.left_out for part in parts if part.left_out), None),
             extra=extra,
         )
 
@@ -213,7 +218,8 @@ class Columns(Record):
         query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
         documents = self.documents.before_last(delimiter) if delimiter else self.documents
         remaining = self.take(~documents.same(np.arange(len(query)), self.queries, query))
-        return remaining.replace(left_out=len(remaining.value) < len(self.value))
+        has_identical = len(remaining.value) < len(self.value)
+        return remaining.replace(left_out=IDENTICAL_IDS) if has_identical else remaining
 
     def light(self) -> Columns:
         """The same rows, whose ids hold on to nothing that they do not need."""

@@ -150,11 +150,17 @@ def first_in(line: int) -> str:
     return f"The first is in line {line + 1}; {COLLAPSES}"
 
 
-def no_data(path: str, lines: int, left_out: bool = False) -> InputError:
-    """The error of a file without a line of data. left_out: whether it has some, which were left out."""
-    if left_out:
-        message = "no document is left: the id of each is that of its query"
-        return InputError(path, message, hint="--ignore-identical-ids leaves these out")
+class LeftOut(Record):
+    """Why an option leaves rows out, for the error of a file that has no others."""
+
+    reason: str
+    hint: str
+
+
+def no_data(path: str, lines: int, left_out: LeftOut | None = None) -> InputError:
+    """The error of a file without a line of data. left_out: why it has none, if it had some."""
+    if left_out is not None:
+        return InputError(path, left_out.reason, hint=left_out.hint)
     return InputError(path, "the file is empty" if not lines else "no data: all lines are blank or comments")
 
 

@@ -17,7 +17,7 @@ from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids, KeySet
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.columns import Columns, ExtraFields, RankCheck, Table
-from gradeval.formats.diagnostics import COLLAPSES, LineProblems, Problem, Problems, no_data
+from gradeval.formats.diagnostics import COLLAPSES, LeftOut, LineProblems, Problem, Problems, no_data
 from gradeval.formats.sources import temporary_error
 from gradeval.records import Record, fields_of
 from gradeval.tables import ranking
@@ -137,7 +137,7 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
     problems.add(columns.problems)
     problems.check()
     if columns.left_out and not len(columns.value):
-        raise no_data(path, columns.lines, True)
+        raise no_data(path, columns.lines, columns.left_out)
     if ties == "trec" and columns.numbered:  # names that are numbers are ordered as numbers
         ties = ranking.REVERSED
     total = Total(qrels, ties, collapse)
@@ -181,7 +181,7 @@ class _Part(Record):
     tag: bytes | None
     ranks: RankCheck
     extra: ExtraFields
-    left_out: bool
+    left_out: LeftOut | None
 
     @classmethod
     def of(cls, read: Columns, result: Any) -> _Part:
@@ -259,11 +259,11 @@ class _OnePass:
 
 def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
     reading = _OnePass(table, total)
-    left_out = False
+    left_out: LeftOut | None = None
     parts = ordered_map(reading.part, table.blocks(), jobs)
     for before, part in problems.until_enough(parts, lambda: total.repeats.total):
         total.note(part, before)
-        left_out |= part.left_out
+        left_out = left_out or part.left_out
         for piece in part.result:
             reading.add(piece, before)
     reading.close()

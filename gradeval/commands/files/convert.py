@@ -25,7 +25,7 @@ from gradeval.evaluation.caveats import rank_notices
 from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import Columns, RankCheck
 from gradeval.formats.detect import ROLES, format_of, kind_of, role_of
-from gradeval.formats.diagnostics import Problems, no_data
+from gradeval.formats.diagnostics import LeftOut, Problems, no_data
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Content
@@ -196,7 +196,8 @@ class _Reading:
         self.problems = Problems(self.name, math.inf, "gradeval validate lists all of them")
         self.tag = b""
         self.ranks = RankCheck()
-        self.left_out = self.has_subtopics = False
+        self.left_out: LeftOut | None = None
+        self.has_subtopics = False
         self.counts = Counter(queries=0, rows=0)
 
     def content(self) -> Content:
@@ -224,7 +225,7 @@ class _Reading:
         for before, part in self.problems.until_enough(blocks):
             self.tag = self.tag or part.tag or b""
             self.ranks = self.ranks.joined(part.ranks)
-            self.left_out |= part.left_out
+            self.left_out = self.left_out or part.left_out
             yield part.replace(line=part.line + before, lines=0)
 
     def _whole(self) -> Iterator[JudgmentRows]:
