@@ -92,10 +92,10 @@ def _small_gains(gain: Floats, grade: Floats, scale: float | Floats) -> Floats:
 
 
 class Gain(Record):
-    """of: (grade, query) of some rows -> their gain, which never falls with it. name: unique, for caches."""
+    """A gain function."""
 
-    name: Hashable
-    of: Callable[[Floats, Ints], Floats]
+    name: Hashable  # unique, for caches
+    of: Callable[[Floats, Ints], Floats]  # (grade, query) of some rows -> their gain, which never falls with it
 
 
 LINEAR = Gain("linear", lambda grade, query: np.maximum(grade, 0.0))

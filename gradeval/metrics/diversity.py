@@ -34,14 +34,12 @@ _NORMALIZED = _OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE, SCALE_FREE_HITS]}
 
 
 class _Covered(NamedTuple):
-    """The relevant judgments of a table by subtopic, in rank order within it. row: of the table, (T,). within:
-    how they fall into the subtopics. number, every: each query's subtopics with a relevant document, and all.
-    """
+    """The relevant judgments of a table by subtopic, in rank order within it."""
 
-    row: Ints
-    within: Segments
-    number: Ints
-    every: Ints
+    row: Ints  # of the table, (T,)
+    within: Segments  # how they fall into the subtopics
+    number: Ints  # of each query's subtopics with a relevant document, (Q,)
+    every: Ints  # of all its subtopics, (Q,)
 
 
 def _covered(judgments: Judgments, rel: float | None) -> _Covered:

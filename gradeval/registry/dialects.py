@@ -16,19 +16,18 @@ RANX = "ranx"  # which takes the grades of RBP as gains without scaling them
 
 
 class TrecMeasure(NamedTuple):
-    """One of trec_eval's measures; all texts use its separators: 1=3,2=9 for our 1:3/2:9. metric: the name of
-    our metric. param: the parameter set after the dot, '' if none. values: the default values. example: a value
-    that contains commas, a list (utility.1,-1,0,0) or pairs (ndcg.1=3,2=9); otherwise commas separate values,
-    one measure each (P.5,10). named: parameters that a pair can set (rbp.p=0.8), the first besides param also
-    by its decimals alone, as in ranx (rbp.95). decimals: of the value in the printed name, None for all.
-    """
+    """One of trec_eval's measures; all texts use its separators: 1=3,2=9 for our 1:3/2:9."""
 
-    metric: str
-    param: str = ""
-    values: str = ""
+    metric: str  # the name of our metric
+    param: str = ""  # the parameter set after the dot, '' if none
+    values: str = ""  # the default values
+    # a value that contains commas, a list (utility.1,-1,0,0) or pairs (ndcg.1=3,2=9); otherwise commas separate
+    # values, one measure each (P.5,10)
     example: str = ""
+    # parameters that a pair can set (rbp.p=0.8), the first besides param also by its decimals alone, as in ranx
+    # (rbp.95)
     named: tuple[str, ...] = ()
-    decimals: int | None = None
+    decimals: int | None = None  # of the value in the printed name, None for all
 
     def read(self, values: str, separator: str) -> list[dict[str, str]]:
         """The parameters after the dot, as texts, for each metric; none for incomplete pairs."""
@@ -245,16 +244,14 @@ AMBIGUOUS = {"accuracy": ("sentence-transformers", "Success")}
 
 
 class Spelling(NamedTuple):
-    """The gradeval parameter equivalent to one of another tool. metric: the one it applies to, '' for any with
-    this parameter. words: its values -> ours, None if they are equal. example: a value in its notation.
-    """
+    """The gradeval parameter equivalent to one of another tool."""
 
     tool: str
     name: str
-    param: str
-    metric: str = ""
-    words: Mapping[str, str] | None = None
-    example: str = ""
+    param: str  # ours
+    metric: str = ""  # the one it applies to, '' for any with this parameter
+    words: Mapping[str, str] | None = None  # its values -> ours, None if they are equal
+    example: str = ""  # a value in its notation
 
 
 SPELLINGS = (

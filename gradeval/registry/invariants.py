@@ -16,20 +16,18 @@ Given = Mapping[str, Any]  # the parameters of a metric by name, with their defa
 
 
 class Condition(Record):
-    """A condition on a parameter under which an invariant holds. about: the condition in words. is_met:
-    (parameters, the distinct grades of the qrels, ascending) -> bool.
-    """
+    """A condition on a parameter under which an invariant holds."""
 
     param: str
-    about: str
-    is_met: Callable[[Given, Floats], bool]
+    about: str  # the condition in words
+    is_met: Callable[[Given, Floats], bool]  # (parameters, the distinct grades of the qrels, ascending) -> bool
 
 
 class Invariant(Record):
-    """A property of the values of a metric. conditions: it holds where all are met."""
+    """A property of the values of a metric."""
 
     about: str
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Condition, ...] = ()  # it holds where all are met
 
     def __str__(self) -> str:
         only = " and ".join(condition.about for condition in self.conditions)

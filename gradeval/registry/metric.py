@@ -37,40 +37,32 @@ class Kind(Enum):
 
 
 class Metric(Record, eq=False):
-    """A metric of the registry. display: its name as tables show it, with Greek letters. function: Judgments,
-    and parameters as keywords -> the value of each query, (Q,). range: the lowest and the highest value, None
-    where there is no bound. invariants: those of invariants.py that hold, with the parameters for which they
-    do; the property tests check them. aliases: other names for it. kind: the type of its values, and how their
-    summary is computed. higher_is_better: False if lower is better, None for a count or a diagnostic.
-    undefined: whether its value can be undefined (NaN) for a query. needs_relevant: whether it divides by the
-    number or the gain of relevant documents, and so is NaN (0 / 0) for a query without one;
-    Judgments.no_relevant is its value there. check: raises ValueError for parameters that cannot be combined.
-    constant: its value is the same for every query, so it is printed in the summary only. example: the spec
-    that its page shows; by default, its name with the required parameters. order_free: whether the order of
-    tied scores does not change its values. expected: Judgments.tied, and parameters -> the mean of the values
-    over all orders of tied scores, (Q,), NaN as in the values; for a metric without Terms. True: the function
-    itself computes that. sees_all: parameters -> whether documents below the cutoff can change the value, where
-    there is one. of_subtopics: whether it is computed from the judgments by subtopic, instead of the grades of
-    documents. family: the heading it is listed under, by default that of its module.
-    """
+    """A metric of the registry."""
 
-    display: str
-    function: Callable[..., Any]
-    range: tuple[float | None, float | None] = (0, 1)
+    display: str  # its name as tables show it, with Greek letters
+    function: Callable[..., Any]  # Judgments, and parameters as keywords -> the value of each query, (Q,)
+    range: tuple[float | None, float | None] = (0, 1)  # of its values; None where there is no bound
+    # those of invariants.py that hold, with the parameters for which they do; the property tests check them
     invariants: Sequence[Invariant] = ()
-    aliases: Sequence[str] = ()
-    kind: Kind = Kind.MEAN
-    higher_is_better: bool | None = True
-    undefined: bool = False
+    aliases: Sequence[str] = ()  # other names for it
+    kind: Kind = Kind.MEAN  # the type of its values, and how their summary is computed
+    higher_is_better: bool | None = True  # None for a count or a diagnostic
+    undefined: bool = False  # whether its value can be undefined (NaN) for a query
+    # whether it divides by the number or the gain of relevant documents, and so is NaN (0 / 0) for a query
+    # without one; Judgments.no_relevant is its value there
     needs_relevant: bool = False
+    # raises ValueError for parameters that cannot be combined
     check: Callable[[Mapping[str, Any]], None] | None = None
-    constant: bool = False
-    example: str = ""
-    order_free: bool = False
+    constant: bool = False  # its value is the same for every query, so it is printed in the summary only
+    example: str = ""  # the spec that its page shows; by default, its name with the required parameters
+    order_free: bool = False  # whether the order of tied scores does not change its values
+    # Judgments.tied, and parameters -> the mean of the values over all orders of tied scores, (Q,), NaN as in
+    # the values; for a metric without Terms. True: the function itself computes that
     expected: Callable[..., Any] | bool | None = None
+    # parameters -> whether documents below the cutoff can change the value, where there is one
     sees_all: Callable[[Mapping[str, Any]], bool] | None = None
-    of_subtopics: bool = False
-    family: str = ""
+    of_subtopics: bool = False  # whether it is of the judgments by subtopic, instead of the grades of documents
+    family: str = ""  # the heading it is listed under, by default that of its module
 
     @cached_property
     def name(self) -> str:

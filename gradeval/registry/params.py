@@ -20,21 +20,17 @@ Pairs = tuple[tuple[float, float], ...]
 
 
 class Param(Record, eq=False):
-    """A parameter of a metric, given in an annotation: p: Annotated[float, fraction(…)]. about: its
-    description. parse: turns the text after '=' into the value, and raises ValueError with a description of
-    valid texts. allowed: the same description, for the page. example: a valid text. without: the meaning of
-    None as the default. aliases: other names. after_at: whether it is written after '@'. name, default,
-    required: taken from the signature of the metric's function.
-    """
+    """A parameter of a metric, given in an annotation: p: Annotated[float, fraction(…)]."""
 
-    about: str
+    about: str  # its description
+    # turns the text after '=' into the value, and raises ValueError with a description of valid texts
     parse: Callable[[str], Any]
-    allowed: str
-    example: str
-    without: str = ""
-    aliases: tuple[str, ...] = ()
-    after_at: bool = False
-    name: str = ""
+    allowed: str  # the same description, for the page
+    example: str  # a valid text
+    without: str = ""  # the meaning of None as the default
+    aliases: tuple[str, ...] = ()  # other names
+    after_at: bool = False  # whether it is written after '@'
+    name: str = ""  # of the keyword of the metric's function, as are its default, and whether it has none
     default: Any = None
     required: bool = False
 

@@ -38,12 +38,12 @@ Metrics: TypeAlias = str | Measure | Iterable[str | Measure]
 
 
 class Spec(Record):
-    """A metric with its given parameters, in the metric's own order. unscaled_in: the tool in whose spelling it
-    was given, if that tool does not scale gains; specs are equal without it, and pickled without.
-    """
+    """A metric with its given parameters."""
 
     metric: Metric
-    given: tuple[tuple[str, Any], ...] = ()
+    given: tuple[tuple[str, Any], ...] = ()  # (name, value) in the metric's own order
+    # the tool in whose spelling it was given, if that tool does not scale gains; specs are equal without it,
+    # and pickled without
     unscaled_in: str = ""
 
     def __eq__(self, other: object) -> bool:

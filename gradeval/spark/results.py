@@ -53,22 +53,16 @@ _FRACTIONS = ("float", "double", "decimal")
 
 
 class Request(NamedTuple):
-    """The metrics to evaluate, and how.
+    """The metrics to evaluate, and how."""
 
-    specs: those whose values are numbers. run_columns: the names of the columns of the roles 'run' and 'order'.
-    buckets: how many, None for as many as the rows need. naming: how the user names a column. compared: how the
-    runs are compared in the same pass, None where they are not. judged: a metric that only the comparison
-    needs. notices: about the metrics.
-    """
-
-    specs: tuple[Spec, ...]
+    specs: tuple[Spec, ...]  # those whose values are numbers
     options: Options
-    run_columns: Mapping[str, str]
-    buckets: int | None = None
-    naming: str = ARGUMENT
-    compared: CompareOptions | None = None
-    judged: Spec | None = None
-    notices: Notices = Notices()
+    run_columns: Mapping[str, str]  # the names of the columns of the roles 'run' and 'order'
+    buckets: int | None = None  # how many, None for as many as the rows need
+    naming: str = ARGUMENT  # how the user names a column
+    compared: CompareOptions | None = None  # how runs are compared in the same pass, None where they are not
+    judged: Spec | None = None  # a metric that only the comparison needs
+    notices: Notices = Notices()  # about the metrics
 
     @classmethod
     def of(

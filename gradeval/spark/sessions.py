@@ -220,18 +220,15 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 class Input(NamedTuple):
-    """Qrels or a run as a data frame. names: of its columns as they were given; none of TREC's lines. Of one
-    that is sent to the workers: labels, is_negated: as in SparkJob. in_place: the column of ranks that is read
-    because there are no scores, '' where there are. run: the column with the names of the runs.
-    """
+    """Qrels or a run as a data frame; the last fields are of one that is sent to the workers."""
 
     path: str
     frame: DataFrame
-    names: Sequence[str]
-    labels: Sequence[str] = ()
+    names: Sequence[str]  # of its columns as they were given; none of TREC's lines
+    labels: Sequence[str] = ()  # as in SparkJob, as is_negated is
     is_negated: bool = False
-    in_place: str = ""
-    run: str | None = None
+    in_place: str = ""  # the column of ranks that is read because there are no scores, '' where there are
+    run: str | None = None  # the column with the names of the runs
 
 
 def named_runs(

@@ -26,19 +26,16 @@ _CELLS = 1 << 20  # sums that are held at once
 
 
 class Ratings(Record, eq=False):
-    """The grades that R raters gave the same documents with two grades or more, counted by query. levels: the
-    different grades, ascending, (G,). queries: ascending, (Q,). table: sparse, (Q, R G + K): how often each
-    rater gave each grade, and the pairs of grades of the same document, a column for each kind of pair; a pair
-    of a document with m grades weighs 1 / (m - 1). first, second: the grades of each kind as positions in
-    levels, the earlier rater's first, (K,).
-    """
+    """The grades that R raters gave the same documents with two grades or more, counted by query."""
 
     raters: int
-    levels: Floats
-    queries: Ints
+    levels: Floats  # the different grades, ascending, (G,)
+    queries: Ints  # ascending, (Q,)
+    # sparse, (Q, R G + K): how often each rater gave each grade, and the pairs of grades of the same document,
+    # a column for each kind of pair; a pair of a document with m grades weighs 1 / (m - 1)
     table: Any
-    first: Ints
-    second: Ints
+    first: Ints  # the grade of each kind that the earlier rater gave, as a position in levels, (K,)
+    second: Ints  # that of the later rater
 
     @classmethod
     def of(cls, grades: Floats, query: Ints) -> Ratings:

@@ -114,31 +114,26 @@ _MOST_TRIED = 1 << 16  # permutations up to which all are tried
 
 
 class VarianceSource(Record):
-    """One source of variance. squares, mean_square: in the squared unit of the values. NaN are F and p of the
-    residual, of the total and without residual variance, and the mean square of the total.
-    """
+    """One source of variance."""
 
-    squares: float
+    squares: float  # the sum of squares, in the squared unit of the values, as is mean_square
     df: int
-    mean_square: float
-    f: float = math.nan
+    mean_square: float  # NaN of the total
+    f: float = math.nan  # NaN of the residual, of the total and without residual variance, as is p
     p: float = math.nan
 
 
 class TwoWayAnova(Record, eq=False):
-    """The analysis of Q queries and S systems. means: (S,), of the systems. residual.mean_square is the
-    residual variance. effect_sizes: (S, S), [i, j] = (means[i] - means[j]) / sqrt(residual variance), unit
-    free. reason: why there is no F, or ''.
-    """
+    """The analysis of Q queries and S systems."""
 
     queries: int
-    means: Floats
+    means: Floats  # of the systems, (S,)
     system: VarianceSource
     query: VarianceSource
-    residual: VarianceSource
+    residual: VarianceSource  # its mean square is the residual variance
     total: VarianceSource
-    effect_sizes: Floats
-    reason: str = ""
+    effect_sizes: Floats  # (S, S), [i, j] = (means[i] - means[j]) / sqrt(residual variance), unit free
+    reason: str = ""  # why there is no F
 
 
 def two_way_anova(values: Floats) -> TwoWayAnova:

@@ -42,13 +42,11 @@ _PERMUTED = 1 << 15  # values permuted in a block of Fisher and Yates, all its s
 
 
 class Sampling(Record):
-    """Random sampling. samples: sign flips, bootstrap resamples or permutations, at least 1. seed: 0 to 2^64 -
-    1. jobs: the number of threads, at least 1; it affects the time and nothing else.
-    """
+    """Random sampling."""
 
-    samples: int = 100_000
-    seed: int = 1
-    jobs: int = 1
+    samples: int = 100_000  # sign flips, bootstrap resamples or permutations, at least 1
+    seed: int = 1  # 0 to 2^64 - 1
+    jobs: int = 1  # threads, at least 1; their number affects the time and nothing else
 
     def flips(self, queries: int) -> int:
         """How many sets of signs are tried besides the observed one. A set and its complement give sums of
@@ -89,13 +87,13 @@ def scaled(halves: Halves, size: int) -> Ints:
 class FixedPoint(Record, eq=False):
     """A matrix (Q, C) of finite numbers as two integers each: value = (high * 2^bits + low) * 2^exponent. The
     sums of such integers are exact in any order; those of floats differ between BLAS libraries, processors and
-    numbers of threads in the digits that decide whether a resampled sum ties with the observed one. parts: (Q,
-    2 C) integers in float64, the high ones before the low ones; any Q of them add up to at most 2^51. exponent:
-    (C,): numbers are rounded to 2^(-2 bits) of the column's largest, 2^-76 for 7,000 queries.
+    numbers of threads in the digits that decide whether a resampled sum ties with the observed one.
     """
 
+    # (Q, 2 C) integers in float64, the high ones before the low ones; any Q of them add up to at most 2^51
     parts: Floats
     bits: int
+    # (C,): numbers are rounded to 2^(-2 bits) of the column's largest, 2^-76 for 7,000 queries
     exponent: NDArray[np.int32]
 
     @classmethod

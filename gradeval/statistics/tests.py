@@ -79,20 +79,20 @@ class PairedOutcome(Record):
     """The outcome of a test in one comparison."""
 
     p: float  # two-sided, uncorrected; NaN where there is none
-    low: float  # of the interval; infinite where the test can reject nothing on that side, NaN for fewer than 2
-    high: float  # pairs
+    # of the interval; infinite where the test can reject nothing on that side, NaN for fewer than 2 pairs
+    low: float
+    high: float
     estimate: float  # what the interval is of, PairedTest.estimand
     method: str  # how p was found
     reason: str = ""  # why there is no p
 
 
 class PairedTest(Record):
-    """A paired test: its name in full, what its interval is of, and its function of the differences (Q, C) and
-    the weights of the queries (Q,), which tests by ranks and signs ignore.
-    """
+    """A paired test."""
 
-    title: str
-    estimand: str
+    title: str  # its name in full
+    estimand: str  # what its interval is of
+    # of the differences (Q, C) and the weights of the queries (Q,), which tests by ranks and signs ignore
     run: Callable[[Floats, Floats, float, Sampling], list[PairedOutcome]]
 
 

@@ -43,17 +43,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Conversion:
-    """How a file is converted. to: the format. role: 'qrels' or 'run', None where the content decides. sort:
-    whether documents are written by score, or grade, descending. top: how many of each query, by score; None:
-    all. tag: of the run, None for the file's own. ties: the order of tied scores, None for that of evaluations.
-    """
+    """How a file is converted."""
 
-    to: str
-    role: str | None = None
-    sort: bool = False
-    top: int | None = None
-    tag: str | None = None
-    ties: str | None = None
+    to: str  # the format
+    role: str | None = None  # 'qrels' or 'run', None where the content decides
+    sort: bool = False  # whether documents are written by score, or grade, descending
+    top: int | None = None  # how many of each query, by score; None: all
+    tag: str | None = None  # of the run, None for the file's own
+    ties: str | None = None  # the order of tied scores, None for that of evaluations
 
     def __post_init__(self) -> None:
         choice(*WRITTEN_FORMATS, listed=True).read("to", self.to)
