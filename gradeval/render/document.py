@@ -139,14 +139,14 @@ class Grid(Record):
     head: tuple[str, ...]
     rows: Sequence[Sequence[str | Cell]]  # strings are cells without a mark
     labels: int = 1  # how many of the first columns hold names, which every further table repeats
-    left: frozenset[int] | None = None  # columns that are aligned to the left, by default the labels
+    left_columns: frozenset[int] | None = None  # columns that are aligned to the left, by default the labels
 
     @property
     def cells(self) -> list[list[Cell]]:
         return [[Cell(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows]
 
     def is_left(self, column: int) -> bool:
-        return column < self.labels if self.left is None else column in self.left
+        return column < self.labels if self.left_columns is None else column in self.left_columns
 
 
 class Lines(Record):

@@ -54,11 +54,10 @@ def _md_table(grid: Grid) -> str:
     widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
     is_left = [grid.is_left(c) for c in range(len(widths))]
     rules = ("-" * (width - 1) for width in widths)
-    rows.insert(1, [f":{rule}" if left else f"{rule}:" for rule, left in zip(rules, is_left, strict=True)])
+    rows.insert(1, [f":{rule}" if is_left[c] else f"{rule}:" for c, rule in enumerate(rules)])
     text = f"**{escape_md(grid.title)}**\n\n" if grid.title else ""
     for row in rows:
-        columns = zip(row, widths, is_left, strict=True)
-        cells = (cell.ljust(width) if left else cell.rjust(width) for cell, width, left in columns)
+        cells = (cell.ljust(widths[c]) if is_left[c] else cell.rjust(widths[c]) for c, cell in enumerate(row))
         text += f"| {' | '.join(cells)} |\n"
     return text
 
@@ -90,14 +89,14 @@ def write_latex(blocks: Iterable[Block], options: RenderOptions) -> str:
 
 
 def _latex_table(grid: Grid) -> list[str]:
-    is_left = [grid.is_left(c) for c in range(len(grid.head))]
-    lines = [rf"\begin{{tabular}}{{{''.join('l' if left else 'r' for left in is_left)}}}", r"\toprule"]
+    alignment = "".join("l" if grid.is_left(c) else "r" for c in range(len(grid.head)))
+    lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule"]
     if grid.title:
-        title = rf"\multicolumn{{{len(is_left)}}}{{l}}{{{escape_latex(grid.title)}}} \\"
+        title = rf"\multicolumn{{{len(alignment)}}}{{l}}{{{escape_latex(grid.title)}}} \\"
         lines += [title, r"\midrule"]
     lines += [" & ".join(map(escape_latex, grid.head)) + r" \\", r"\midrule"]
     for row in grid.cells:
-        cells = (escape_latex(cell.text) if is_left[c] else _number(cell) for c, cell in enumerate(row))
+        cells = (escape_latex(cell.text) if grid.is_left(c) else _number(cell) for c, cell in enumerate(row))
         lines.append(" & ".join(cells) + r" \\")
     return [*lines, r"\bottomrule", r"\end{tabular}"]
 
