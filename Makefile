@@ -38,11 +38,12 @@ thorough: $(VENV)/.test  ## run all tests, with many random examples and branch 
 	$(PYTEST) --hypothesis-profile=thorough --hypothesis-seed=$(SEED) \
 	    --cov --cov-branch --cov-report=term --cov-fail-under=95 $(ARGS)
 
-lint: $(VENV)/.lint  ## check style, format, types and imports
+lint: $(VENV)/.lint  ## check style, format, types, imports and what makes functions hard to review
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python tests/house.py
 
 fuzz: $(VENV)/.test  ## attack with random cases for 3 minutes; ARGS='--minutes 60' for an hour, '--help' lists the options
 	@$(BIN)/python -m tests.fuzz $(ARGS)

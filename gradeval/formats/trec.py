@@ -149,10 +149,7 @@ def usual_run_columns(block: Block) -> tuple[Columns, Ids] | None:
     if ids is None:
         return None
     fields, length = ids
-    keys = mix(fields[0] ^ _ALL)  # as Ids.keys() makes them
-    for k, word in enumerate(fields[1:], 1):
-        rows = np.flatnonzero(length > 8 * k)
-        keys[rows] = mix(keys[rows] ^ word[rows])
+    keys = _keys(fields, length)
     rank = document + length
     rank += 1
     if rank.max() >= len(view):
@@ -185,6 +182,15 @@ def usual_run_columns(block: Block) -> tuple[Columns, Ids] | None:
         text[ends[-1] - tag : ends[-1]].tobytes(),
     )
     return columns, Ids(text, rank, rank_length)
+
+
+def _keys(fields: list[Words], length: Ints) -> Words:
+    """As Ids.keys() makes them. fields: the words of the ids."""
+    keys = mix(fields[0] ^ _ALL)
+    for k, word in enumerate(fields[1:], 1):
+        rows = np.flatnonzero(length > 8 * k)
+        keys[rows] = mix(keys[rows] ^ word[rows])
+    return keys
 
 
 def _line_ends(block: Block) -> Ints | None:

@@ -22,7 +22,7 @@ from gradeval.commands.explain.explain import Phi as PhiOfQuery
 from gradeval.commands.explain.explain import phi_of
 from gradeval.commands.study import experiments, tables
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
-from gradeval.commands.study.tables import Row, Study, Table, spaced
+from gradeval.commands.study.tables import Row, Study, StudyTable, spaced
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, named, visible
 from gradeval.evaluation.evaluator import complete, evaluate_all
@@ -228,7 +228,7 @@ def queries(
     return doc.warned(Picture(**fields, note=note, panels=tuple(panels), tables=tuple(numbers)))
 
 
-def _of_run(values: QueryValues, means: list[float], confidence: float) -> tuple[list[Panel], list[Table]]:
+def _of_run(values: QueryValues, means: list[float], confidence: float) -> tuple[list[Panel], list[StudyTable]]:
     panels, rows, summary = list[Panel](), list[Row](), list[Row]()
     run = values.runs[0]
     for metric, y, mean in zip(values.metrics, values.values[0], means, strict=True):
@@ -239,12 +239,14 @@ def _of_run(values: QueryValues, means: list[float], confidence: float) -> tuple
         summary.append((run, metric.name, len(ids), *interval))
         rows += [(run, metric.name, *row) for row in of_queries]
     return panels, [
-        Table("queries", "Value of each query", ("run", "metric", "position", "query", "value"), rows),
-        Table("summary", "Mean over the queries", ("run", "metric", "queries", "mean", "low", "high"), summary),
+        StudyTable("queries", "Value of each query", ("run", "metric", "position", "query", "value"), rows),
+        StudyTable(
+            "summary", "Mean over the queries", ("run", "metric", "queries", "mean", "low", "high"), summary
+        ),
     ]
 
 
-def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list[Panel], list[Table]]:
+def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list[Panel], list[StudyTable]]:
     """The differences of runs from a baseline. values: of the runs and metrics, queries in the order of ids."""
     panels, rows, summary = list[Panel](), list[Row](), list[Row]()
     for pair in pairs:
@@ -263,8 +265,8 @@ def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list
     labels = ("run", "baseline", "metric")
     names = (*labels, "position", "query", "baseline_value", "value", "difference")
     return panels, [
-        Table("queries", "Difference of each query", names, rows),
-        Table("summary", "Mean difference, paired t-test", (*labels, "queries", *_PAIR), summary),
+        StudyTable("queries", "Difference of each query", names, rows),
+        StudyTable("summary", "Mean difference, paired t-test", (*labels, "queries", *_PAIR), summary),
     ]
 
 
@@ -318,7 +320,7 @@ def curve(
         note=f"{confidence:g} % t interval of the mean",
         across=len(curves),
         panels=tuple(panels),
-        tables=(Table("curve", "Mean over the queries at each cutoff", columns, rows),),
+        tables=(StudyTable("curve", "Mean over the queries at each cutoff", columns, rows),),
     )
     return doc.warned(picture)
 
@@ -467,7 +469,7 @@ def phi(
     return doc.warned(picture)
 
 
-def _phi_tables(drawn: Mapping[str, PhiOfQuery], longest: int) -> list[Table]:
+def _phi_tables(drawn: Mapping[str, PhiOfQuery], longest: int) -> list[StudyTable]:
     """The numbers of the curves of φ, by name. longest: the most different grades of one."""
     rows, overview, points = list[Row](), list[Row](), list[Row]()
     for name, phi in drawn.items():
@@ -481,9 +483,9 @@ def _phi_tables(drawn: Mapping[str, PhiOfQuery], longest: int) -> list[Table]:
     caption = "φ and gain 2^φ - 1 of each grade"
     some = caption if longest <= _SHOWN else f"{caption}, {_SHOWN} of up to {longest} grades"
     return [
-        Table("phi", caption, columns, rows, shown=False),
-        Table("overview", some, columns, overview, data=False),
-        Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
+        StudyTable("phi", caption, columns, rows, shown=False),
+        StudyTable("overview", some, columns, overview, data=False),
+        StudyTable("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
     ]
 
 
@@ -505,7 +507,7 @@ def _relevance_function(specs: Sequence[Spec], judgments: Judgments) -> Relevanc
     return function
 
 
-def _quartiles(function: RelevanceFunction, judgments: Judgments) -> tuple[Line, Table, str]:
+def _quartiles(function: RelevanceFunction, judgments: Judgments) -> tuple[Line, StudyTable, str]:
     """The median and the quartiles of φ at each grade over the queries that have it or a higher one."""
     # without a grade above 0, φ would be 1 for no document
     queries = np.flatnonzero(judgments.highest > 0)
@@ -523,7 +525,7 @@ def _quartiles(function: RelevanceFunction, judgments: Judgments) -> tuple[Line,
     title = f"φ of {count} queries, of each grade over those that have it or a higher one"
     rows = list(zip(*(column.tolist() for column in (grade, *quartiles, reach)), strict=True))
     columns = ("grade", "q1", "median", "q3", "queries")
-    table = Table("quartiles", title, columns, rows, shown=len(grade) <= _SHOWN)
+    table = StudyTable("quartiles", title, columns, rows, shown=len(grade) <= _SHOWN)
     note = f"quartiles over the queries that reach the grade, of {count}"
     return Line(MEDIAN, grade, median, q1, q3), table, note
 

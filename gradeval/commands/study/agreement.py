@@ -16,7 +16,7 @@ from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, map_all
 from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, AgreementOptions, refuse, within
-from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics
+from gradeval.commands.study.tables import Row, Study, StudyTable, averaged_metrics
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
 from gradeval.evaluation.caveats import caveats, relevance_notices
@@ -120,7 +120,7 @@ def agreement(
         raise InputError(union.qrels.path, "an order needs two systems", hint="Give two runs or more")
     sampling = Sampling(study_options.samples, study_options.seed, chosen.jobs or default_jobs())
     collections = [union]
-    tables = list[Table]()
+    tables = list[StudyTable]()
     groups: list[Sequence[Notice]] = [()]
     if other_qrels:
         collections, notices = _by_each(sets, is_of_runs)
@@ -198,7 +198,7 @@ def _noticed(paths: Sequence[str], findings: Sequence[_Findings]) -> Iterator[tu
         yield tuple(n if n.subject == path or n in of_all else n.replace(judgments=path) for n in notices)
 
 
-def _finding(tables: Mapping[str, Table]) -> str:
+def _finding(tables: Mapping[str, StudyTable]) -> str:
     """Where the orders of systems, or the grades, agree least."""
     sources = {"judgments": "two sets of judgments", "correlations": "", "halves": "two halves of the queries"}
     if name := next((name for name in sources if name in tables and tables[name].rows), ""):
@@ -210,7 +210,7 @@ def _finding(tables: Mapping[str, Table]) -> str:
     return f"The sets give the same grade to {100 * min(shares):.0f} % of the documents that both have."
 
 
-def _least_agreement(table: Table, source: str) -> str:
+def _least_agreement(table: StudyTable, source: str) -> str:
     """The finding of a table of correlations. source: of the two orders in a row, if it is not their labels."""
     tau = table.columns.index("tau")
     defined = [row for row in table.rows if isinstance(row[tau], float) and row[tau] == row[tau]]
@@ -229,12 +229,12 @@ class _Findings(NamedTuple):
 
     notices: Notices
     orders: list[Ints]  # of the systems, by each metric
-    tables: list[Table]
+    tables: list[StudyTable]
 
 
 def _tables(
-    metrics: Sequence[str], paths: Sequence[str], findings: Sequence[_Findings], of_grades: Sequence[Table]
-) -> list[Table]:
+    metrics: Sequence[str], paths: Sequence[str], findings: Sequence[_Findings], of_grades: Sequence[StudyTable]
+) -> list[StudyTable]:
     """findings: by each set of judgments. of_grades: tables that only several sets have."""
     if len(paths) == 1:
         return findings[0].tables
@@ -247,7 +247,7 @@ def _tables(
         for name, *orders in zip(metrics, findings[a].orders, findings[b].orders, strict=True)
     ]
     title = f"Agreement of the orders of systems by {which} sets of judgments"
-    tables.insert(after, Table("judgments", title, (*sets, "metric", *_TAUS), rows))
+    tables.insert(after, StudyTable("judgments", title, (*sets, "metric", *_TAUS), rows))
     for of_sets in zip(*(of_set.tables for of_set in findings), strict=True):
         rows = [(path, *row) for path, table in zip(paths, of_sets, strict=True) for row in table.rows]
         tables.append(replace(of_sets[0], columns=("judgments", *of_sets[0].columns), rows=rows))
@@ -300,36 +300,38 @@ def _values_by_id(collection: JudgedCollection, runs: Sequence[Evaluated]) -> Fl
 _ALIKE = "Agreement of the orders of systems by two"
 
 
-def _correlation_table(names: Sequence[str], orders: Sequence[Ints]) -> Table:
+def _correlation_table(names: Sequence[str], orders: Sequence[Ints]) -> StudyTable:
     rows: list[Row] = [
         (first, second, *correlations(*pair))
         for (first, second), pair in zip(combinations(names, 2), combinations(orders, 2), strict=True)
     ]
     columns = "metric", "other", *_TAUS
-    return Table("correlations", f"{_ALIKE} metrics", columns, rows, shown=bool(rows))
+    return StudyTable("correlations", f"{_ALIKE} metrics", columns, rows, shown=bool(rows))
 
 
-def _power_table(names: Sequence[str], values: Floats, options: AgreementOptions, sampling: Sampling) -> Table:
+def _power_table(
+    names: Sequence[str], values: Floats, options: AgreementOptions, sampling: Sampling
+) -> StudyTable:
     pairs = math.comb(values.shape[-1], 2)
     separated = [separated_pairs(of_metric, options, sampling) for of_metric in values]
     rows = [(name, pairs, count, count / pairs) for name, count in zip(names, separated, strict=True)]
     title = "Pairs of systems that the metric separates"
-    return Table("power", title, ("metric", "pairs", "separated", "share"), rows)
+    return StudyTable("power", title, ("metric", "pairs", "separated", "share"), rows)
 
 
-def _halves_table(names: Sequence[str], values: Floats, options: AgreementOptions) -> Table:
+def _halves_table(names: Sequence[str], values: Floats, options: AgreementOptions) -> StudyTable:
     rows: list[Row] = [
         (name, *halves(of_metric, options.splits, options.seed), options.seed)
         for name, of_metric in zip(names, values, strict=True)
     ]
-    return Table(
+    return StudyTable(
         "halves", f"{_ALIKE} halves of the queries", ("metric", *HalvesAgreement._fields, "seed"), rows
     )
 
 
 def _rescaled_table(
     names: Sequence[str], means: Floats, rescaled: Sequence[Floats], options: AgreementOptions
-) -> Table:
+) -> StudyTable:
     """rescaled: the means, (M, R), by each factor."""
     rows = list[Row]()
     for m, name in enumerate(names):
@@ -337,16 +339,16 @@ def _rescaled_table(
             tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
             rows.append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
     title = "What multiplying all grades changes"
-    return Table("rescaled", title, ("metric", "factor", "change", "tau"), rows, shown=bool(rows))
+    return StudyTable("rescaled", title, ("metric", "factor", "change", "tau"), rows, shown=bool(rows))
 
 
-def _systems_table(names: Sequence[str], means: Floats, systems: Sequence[str]) -> Table:
+def _systems_table(names: Sequence[str], means: Floats, systems: Sequence[str]) -> StudyTable:
     rows: list[Row] = [
         (name, system, mean)
         for name, of_metric in zip(names, means.tolist(), strict=True)
         for system, mean in zip(systems, of_metric, strict=True)
     ]
-    return Table("systems", "Mean of each system", ("metric", "system", "mean"), rows, shown=False)
+    return StudyTable("systems", "Mean of each system", ("metric", "system", "mean"), rows, shown=False)
 
 
 def _rescaled_means(collection: JudgedCollection, specs: Sequence[Spec], factor: float) -> Floats:
@@ -469,7 +471,7 @@ def _rated(sets: _JudgmentSets) -> _RatedSets:
     return _RatedSets(columns, pairs, ratings, query, Texts(union.queries.take(np.array(by_id))))
 
 
-def _of_grades(rated: _RatedSets, alpha: float, sampling: Sampling, per_query: bool) -> Iterator[Table]:
+def _of_grades(rated: _RatedSets, alpha: float, sampling: Sampling, per_query: bool) -> Iterator[StudyTable]:
     """How the sets of judgments agree about grades."""
     if per_query:
         yield _query_table(rated)
@@ -480,11 +482,11 @@ def _of_grades(rated: _RatedSets, alpha: float, sampling: Sampling, per_query: b
         for name, estimate in zip(ratings.names, estimates(ratings, alpha, sampling), strict=True)
     ]
     title = f"Agreement of the grades, with {100 * (1 - alpha):g} % intervals"
-    yield Table("labels", title, (*rated.columns, "statistic", "value", "low", "high"), rows)
+    yield StudyTable("labels", title, (*rated.columns, "statistic", "value", "low", "high"), rows)
     yield from _confusion(rated)
 
 
-def _query_table(rated: _RatedSets) -> Table:
+def _query_table(rated: _RatedSets) -> StudyTable:
     rows: list[Row] = [
         (rated.queries[q], *label, name, value)
         for label, ratings in rated.ratings
@@ -492,10 +494,10 @@ def _query_table(rated: _RatedSets) -> Table:
         for name, value in zip(ratings.names, values, strict=True)
     ]
     columns = "query", *rated.columns, "statistic", "value"
-    return Table("queries", "Agreement of the grades of each query", columns, rows)
+    return StudyTable("queries", "Agreement of the grades of each query", columns, rows)
 
 
-def _confusion(rated: _RatedSets) -> Iterator[Table]:
+def _confusion(rated: _RatedSets) -> Iterator[StudyTable]:
     """How many documents of their common queries two sets of judgments share, and with which grades."""
     sets, query = rated.columns, rated.query
     documents = list[Row]()
@@ -518,12 +520,12 @@ def _confusion(rated: _RatedSets) -> Iterator[Table]:
             texts = [f"{level:g}" for level in levels.tolist()]
             title = "Documents by their grades: rows by {}, columns by {}".format(*names)
             matrix: list[Row] = [(text, *row) for text, row in zip(texts, by_level.tolist(), strict=True)]
-            matrices.append(Table("matrix", title, ("grade", *texts), matrix, data=False))
+            matrices.append(StudyTable("matrix", title, ("grade", *texts), matrix, data=False))
         pair_grades = (levels[part].tolist() for part in np.divmod(kind, max(len(levels), 1)))
         cells += [(*label, *cell) for cell in zip(*pair_grades, count.tolist(), strict=True)]
     columns = ("both", "only_first", "only_second")
-    yield Table("documents", "Documents that both judge, or only one", (*sets, *columns), documents)
-    yield Table("confusion", "", (*sets, "grade", "grade2", "documents"), cells, shown=False)
+    yield StudyTable("documents", "Documents that both judge, or only one", (*sets, *columns), documents)
+    yield StudyTable("confusion", "", (*sets, "grade", "grade2", "documents"), cells, shown=False)
     yield from matrices
 
 

@@ -15,7 +15,15 @@ from gradeval.arrays.threads import default_jobs, map_all, ordered_map, with_few
 from gradeval.commands.study import options as of_study
 from gradeval.commands.study.agreement import agreement
 from gradeval.commands.study.options import LEVELS_METRICS, DivergenceOptions, SwapsOptions, refuse, within
-from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, full_rankings, shares, spaced
+from gradeval.commands.study.tables import (
+    Row,
+    Study,
+    StudyTable,
+    averaged_metrics,
+    full_rankings,
+    shares,
+    spaced,
+)
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation.evaluator import complete, evaluate_all
 from gradeval.evaluation.plan import Plan
@@ -160,7 +168,7 @@ def _finding_of_swaps(distances: Sequence[Row]) -> str:
 
 def _tables_of_swaps(
     specs: Sequence[Spec], levels: Sequence[int], values: Floats, averages: _Averages, seed: int
-) -> tuple[Table, ...]:
+) -> tuple[StudyTable, ...]:
     shown = spaced(averages.mean.shape[-1], _SHOWN)
     distances, overview, curves = list[Row](), list[Row](), list[Row]()
     for (u, use), (m, spec) in product(enumerate(USES), enumerate(specs)):
@@ -181,9 +189,9 @@ def _tables_of_swaps(
     several = len(levels) > 1
     head = ("use", "metric", "levels")
     return (
-        Table("distances", apart_by, where, distances, data=several, shown=several),
-        Table("overview", "Mean after so many swaps", (*head, *map(str, shown)), overview, data=False),
-        Table("curves", after, (*head, "swaps", "mean", "sd", "seed"), curves, shown=False),
+        StudyTable("distances", apart_by, where, distances, data=several, shown=several),
+        StudyTable("overview", "Mean after so many swaps", (*head, *map(str, shown)), overview, data=False),
+        StudyTable("curves", after, (*head, "swaps", "mean", "sd", "seed"), curves, shown=False),
     )
 
 
@@ -279,13 +287,15 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
         runs_read=len(results.runs),
         tables=(
             *_tables_of_levels(results, specs, combined),
-            Table("orders", "Runs from the best to the worst", ("metric", "order"), list(orders.items())),
+            StudyTable("orders", "Runs from the best to the worst", ("metric", "order"), list(orders.items())),
         ),
     )
     return warned(study)
 
 
-def _tables_of_levels(results: Results, specs: Sequence[Spec], combined: Floats) -> tuple[Table, Table]:
+def _tables_of_levels(
+    results: Results, specs: Sequence[Spec], combined: Floats
+) -> tuple[StudyTable, StudyTable]:
     """The values of all runs, and an overview of them. combined: the means by these metrics, (R, M)."""
     is_level = [spec.metric.name == "AP" and [*spec.params] == ["rel"] for spec in results.specs]
     thresholds = [spec.params["rel"] for spec in compress(results.specs, is_level)]
@@ -302,8 +312,8 @@ def _tables_of_levels(results: Results, specs: Sequence[Spec], combined: Floats)
     title = f"AP with grades from the threshold up relevant, and metrics for grades{part}"
     columns = ("run", *(f"AP>={thresholds[t]:g}" for t in shown), *map(str, specs))
     return (
-        Table("values", caption, ("run", "metric", "threshold", "mean"), values, shown=False),
-        Table("overview", title, columns, overview, data=False),
+        StudyTable("values", caption, ("run", "metric", "threshold", "mean"), values, shown=False),
+        StudyTable("overview", title, columns, overview, data=False),
     )
 
 
@@ -390,7 +400,7 @@ def divergence(
     return warned(study)
 
 
-def _differences(specs: Sequence[Spec], results: Results) -> tuple[str, tuple[Table, Table]]:
+def _differences(specs: Sequence[Spec], results: Results) -> tuple[str, tuple[StudyTable, StudyTable]]:
     """How often either metric is higher, and the tables."""
     first, second = map(str, specs)
     boxes, rows, of_runs = list[Row](), list[Row](), list[Floats]()
@@ -415,8 +425,8 @@ def _differences(specs: Sequence[Spec], results: Results) -> tuple[str, tuple[Ta
     by_run = ("run", "queries", *QUARTILES, "positive", "negative", "rho")
     by_query = ("run", "query", first, second, "difference")
     return finding, (
-        Table("differences", title, by_run, boxes),
-        Table("queries", "Values and difference of each query", by_query, rows, shown=False),
+        StudyTable("differences", title, by_run, boxes),
+        StudyTable("queries", "Values and difference of each query", by_query, rows, shown=False),
     )
 
 
@@ -465,9 +475,11 @@ def _synthetic(specs: Sequence[Spec], options: DivergenceOptions, jobs: int) -> 
         finding=finding,
         options={"metrics": list(map(str, specs)), **vars(options)},
         tables=(
-            Table("quartiles", "Values over the draws", (*labelled, *QUARTILES, "seed"), boxes),
-            Table("impact", title, of_impacts, impacts, shown=bool(impacts)),
-            Table("draws", "Value of each draw", (*labelled, "draw", "value", "seed"), each_draw, shown=False),
+            StudyTable("quartiles", "Values over the draws", (*labelled, *QUARTILES, "seed"), boxes),
+            StudyTable("impact", title, of_impacts, impacts, shown=bool(impacts)),
+            StudyTable(
+                "draws", "Value of each draw", (*labelled, "draw", "value", "seed"), each_draw, shown=False
+            ),
         ),
     )
 
@@ -520,10 +532,12 @@ def criteria(metrics: Metrics = of_study.CRITERIA_METRICS) -> Study:
         finding=f"All 4 criteria are met by {', '.join(best)}." if best else "No metric meets all 4 criteria.",
         options={"metrics": names},
         tables=(
-            Table("verdicts", criteria_title, decided, verdicts, shown=False),
-            Table("values", title, ("list", "scores", "metric", "value"), value_rows, shown=False),
-            Table("lists", title, ("list", "scores", *names), lists, data=False),
-            Table("criteria", "Which criteria each metric meets", ("metric", *CRITERIA), by_metric, data=False),
+            StudyTable("verdicts", criteria_title, decided, verdicts, shown=False),
+            StudyTable("values", title, ("list", "scores", "metric", "value"), value_rows, shown=False),
+            StudyTable("lists", title, ("list", "scores", *names), lists, data=False),
+            StudyTable(
+                "criteria", "Which criteria each metric meets", ("metric", *CRITERIA), by_metric, data=False
+            ),
         ),
     )
 

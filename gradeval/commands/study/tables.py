@@ -30,7 +30,7 @@ EXACT = ("at", "threshold", "grade", "grade2", "factor")  # columns of numbers t
 
 
 @dataclass(frozen=True)
-class Table:
+class StudyTable:
     """A table of values; None and NaN are undefined."""
 
     name: str  # one word
@@ -62,7 +62,7 @@ class Study(doc.WithNotices):
     kind: ClassVar[str] = "study"
     name: str  # the command's
     options: Mapping[str, Any]  # what it was made from, with its seed, as JSON can hold it
-    tables: tuple[Table, ...]  # that of findings first
+    tables: tuple[StudyTable, ...]  # that of findings first
     noticed: tuple[tuple[Notice, ...], ...] = ()  # in groups, each with a line for each kind
     runs_read: int = 0
     finding: str = ""  # what the tables show, in a sentence
@@ -85,11 +85,11 @@ class Study(doc.WithNotices):
         return list(dict.fromkeys(chain(*(lines(group, self.runs_read, in_python=True) for group in groups))))
 
     @property
-    def data(self) -> dict[str, Table]:
+    def data(self) -> dict[str, StudyTable]:
         """The tables of tsv, csv and json, by name."""
         return {table.name: table for table in self.tables if table.data}
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> StudyTable:
         """The table of this name. Raises OptionError."""
         if name not in self.data:
             raise OptionError(f"unknown table {described(name)}. Tables: {', '.join(self.data)}")
@@ -138,7 +138,7 @@ def _listed(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _grid(table: Table, digits: Digits) -> doc.Grid:
+def _grid(table: StudyTable, digits: Digits) -> doc.Grid:
     shown = [c for c, name in enumerate(table.columns) if name != "seed"]  # which is in the line below
     rows = [[visible(texts[c]) for c in shown] for texts in (_texts(table, row, digits) for row in table.rows)]
     is_text = [all(isinstance(row[c], str) for row in table.rows) for c in shown]
@@ -149,7 +149,7 @@ def _grid(table: Table, digits: Digits) -> doc.Grid:
     )
 
 
-def _texts(table: Table, row: Sequence[Value], digits: Digits) -> list[str]:
+def _texts(table: StudyTable, row: Sequence[Value], digits: Digits) -> list[str]:
     """The values of a row as text; '' for None."""
     texts = []
     for name, value in zip(table.columns, row, strict=True):

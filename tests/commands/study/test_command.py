@@ -12,7 +12,7 @@ from gradeval.commands.study.agreement import _finding as of_agreement
 from gradeval.commands.study.command import study_command
 from gradeval.commands.study.experiments import _finding_of_swaps as of_swaps
 from gradeval.commands.study.experiments import criteria
-from gradeval.commands.study.tables import Study, Table
+from gradeval.commands.study.tables import Study, StudyTable
 from gradeval.errors import MetricError
 
 PRINTED = {  # table 1: numbers are cut off after three digits, not rounded
@@ -91,7 +91,7 @@ def test_findings():
          ("statistic", "value", *ends), [("agreement", 0.807, 0.7, 0.9), ("kappa", 0.6, 0, 1)]),
         ("", "correlations", ("metric", "other", *taus), [("A", "B", None, None)]),
     ):  # fmt: skip
-        assert of_agreement({name: Table(name, "", columns, rows)}) == sentence
+        assert of_agreement({name: StudyTable(name, "", columns, rows)}) == sentence
 
 
 ROWS = [("a\tb", 1, 0.12345, True, 2.0, 7), ('c",\x1b[2J', 20, float("nan"), False, None, 7)]
@@ -99,9 +99,9 @@ STUDY = Study(
     name="example",
     options={"metrics": ["AP", "nDCG"], "alpha": 0.05, "seed": 7, "evaluation": {"rel": None}},
     tables=(
-        Table("hidden", "Not shown", ("run", "value"), [("r", -0.0)], shown=False),
-        Table("first", "What it is", ("run", "count", "value", "holds", "threshold", "seed"), ROWS),
-        Table("wide", "Shown only", ("run", *map(str, range(12))), [("r", *[0.5] * 12)], data=False),
+        StudyTable("hidden", "Not shown", ("run", "value"), [("r", -0.0)], shown=False),
+        StudyTable("first", "What it is", ("run", "count", "value", "holds", "threshold", "seed"), ROWS),
+        StudyTable("wide", "Shown only", ("run", *map(str, range(12))), [("r", *[0.5] * 12)], data=False),
     ),
 )
 
