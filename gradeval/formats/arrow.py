@@ -24,7 +24,7 @@ from gradeval.arrays import Bools, Bytes, Floats, NDArray
 from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds
 from gradeval.errors import GradevalError, InputError, printable, readable
 from gradeval.formats import memory
-from gradeval.formats.columns import Columns, Table, first_run, only_run
+from gradeval.formats.columns import BlockTable, Columns, first_run, only_run
 from gradeval.formats.csv import ARGUMENT, Chosen, choose, chosen_table
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.sources import ARROW, PARQUET, Source
@@ -460,7 +460,7 @@ def _series(series: Any) -> memory.ColumnValues:
     return memory.Objects(list(series))
 
 
-def _file_table(kind: str, source: Source, number: str, options: Options) -> Table:
+def _file_table(kind: str, source: Source, number: str, options: Options) -> BlockTable:
     """A file that pyarrow reads. Raises InputError."""
     with _opened(source, kind) as (names, _):
         chosen = choose(names, number, dict(options.columns), source.name)

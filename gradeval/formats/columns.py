@@ -28,7 +28,7 @@ IDENTICAL_IDS = LeftOut(
 )
 
 
-class Table(Record):
+class BlockTable(Record):
     """Qrels or a run, read a block at a time. blocks: yields them, from the beginning whenever it is called.
     columns: reads a block; several threads call it. names: of its columns, if they have some. expected_size: a
     generous guess of how many bytes there are to read. is_whole: whether there is one block, read already.
@@ -52,7 +52,7 @@ class Table(Record):
         columns: Callable[[Any], Columns],
         names: Sequence[str] = (),
         blocks: Callable[[], Iterator[Any]] | None = None,
-    ) -> Table:
+    ) -> BlockTable:
         """A file. blocks: by default those of its lines."""
         return cls(source.name, blocks or source.blocks, columns, tuple(names), source.expected_size)
 
@@ -228,7 +228,7 @@ class Columns(Record):
         return self.replace(queries=queries, documents=documents)
 
 
-def of_one_run(table: Table, column: str) -> Table:
+def of_one_run(table: BlockTable, column: str) -> BlockTable:
     """The same file, whose rows must have one name of a run. column: that of the names, '' without one."""
     if not column:
         return table

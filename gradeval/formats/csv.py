@@ -14,7 +14,7 @@ import numpy as np
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, LowestFirstError, first_names, named
-from gradeval.formats.columns import Columns, RankCheck, Table, columns_of, of_one_run
+from gradeval.formats.columns import BlockTable, Columns, RankCheck, columns_of, of_one_run
 from gradeval.formats.detect import is_number
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, object_ids
@@ -114,7 +114,7 @@ def chosen_table(
     chosen: Chosen,
     read: Callable[[Any, Chosen], Columns],
     blocks: Callable[[], Iterator[Any]] | None = None,
-) -> Table:
+) -> BlockTable:
     """A file with names of columns. read: the columns of a block, with ranks if there is a column of them."""
 
     def columns(block: Any) -> Columns:
@@ -125,7 +125,7 @@ def chosen_table(
         rank = np.full(len(rows.value), np.nan) if rows.rank is None else rows.rank
         return chosen.finished(rows).replace(rank=rank)
 
-    file = Table.of(source, columns, names, blocks)
+    file = BlockTable.of(source, columns, names, blocks)
     return of_one_run(file.replace(ranked=ranked) if chosen.rank else file, chosen.run)
 
 
@@ -276,7 +276,7 @@ class Header(NamedTuple):
 
 def table(
     source: Source, number: str, options: Options, delimiters: str = DELIMITERS, names: tuple[str, ...] = ()
-) -> Table:
+) -> BlockTable:
     """A file with a header. names: those of a format whose fields are never in quotes. Raises InputError."""
     block = next(source.blocks(), None)
     if block is None:
@@ -452,7 +452,7 @@ def without_header(block: Block, names: tuple[str, str, str]) -> Columns:
     return _columns(block, Chosen(*names, kind=names[2]), header)
 
 
-def msmarco_table(source: Source, number: str, options: Options) -> Table:
+def msmarco_table(source: Source, number: str, options: Options) -> BlockTable:
     """The score is -rank; each rank must follow that of the line of its query before."""
 
     def blocks() -> Iterator[Columns]:
@@ -475,4 +475,4 @@ def msmarco_table(source: Source, number: str, options: Options) -> Table:
                 columns = columns.replace(problems=problems)
             yield columns.replace(value=-columns.value)
 
-    return Table.of(source, lambda columns: columns, blocks=blocks)
+    return BlockTable.of(source, lambda columns: columns, blocks=blocks)

@@ -36,9 +36,9 @@ def format_of(name: str) -> Format:
 def reader(name: str) -> Callable[..., Any]:
     """The function that reads a format, whose module is imported when it is needed.
 
-    (source, number, options) -> Table: the qrels (number: 'grade') or the run ('score') of a file. Of formats
-    with of_letor: (source, letor, problems=None) -> Columns, a number for each line of the LETOR file; problems
-    collects those of the lines. They raise InputError(s). letor.read_letor() reads LETOR files.
+    (source, number, options) -> BlockTable: the qrels (number: 'grade') or the run ('score') of a file. Of
+    formats with of_letor: (source, letor, problems=None) -> Columns, a number for each line of the LETOR file;
+    problems collects those of the lines. They raise InputError(s). letor.read_letor() reads LETOR files.
     """
     return _function(format_of(name).reader or f"{name}.table")
 

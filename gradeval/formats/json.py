@@ -22,7 +22,7 @@ from gradeval.arrays import Bools, Bytes, Floats, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats import memory
-from gradeval.formats.columns import Columns, Table, columns_of
+from gradeval.formats.columns import BlockTable, Columns, columns_of
 from gradeval.formats.csv import Chosen, choose, chosen_table
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, no_data, shown
 from gradeval.formats.lines import read_lines
@@ -138,7 +138,7 @@ def _whole(source: Source) -> Iterator[bytes]:
     yield b"".join(chunk.tobytes() for chunk in source.chunks())
 
 
-def table(source: Source, number: str, options: Options) -> Table:
+def table(source: Source, number: str, options: Options) -> BlockTable:
     """Raises InputError where the file is no object, or an MTEB file needs a choice."""
     beginning = next(source.chunks(_EXAMINED)).tobytes()
     brace = _BEGINNING.match(beginning)
@@ -151,10 +151,10 @@ def table(source: Source, number: str, options: Options) -> Table:
         [text] = _whole(source)
         if _MTEB_KEY.encode() in text:
             return _mteb_table(parse_json(text, source.name), source.name, number, options.split)
-    return Table.of(source, partial(_columns, number=number), blocks=partial(_parts, source, brace.end()))
+    return BlockTable.of(source, partial(_columns, number=number), blocks=partial(_parts, source, brace.end()))
 
 
-def _mteb_table(content: dict[str, Any], name: str, number: str, chosen: str | None) -> Table:
+def _mteb_table(content: dict[str, Any], name: str, number: str, chosen: str | None) -> BlockTable:
     """Raises InputError."""
     if number == "grade":
         raise InputError(name, "this is a predictions file of MTEB, not qrels")
@@ -169,7 +169,7 @@ def _mteb_table(content: dict[str, Any], name: str, number: str, chosen: str | N
     if not isinstance(splits[wanted[0]], dict):
         raise InputError(name, f"{described(splits[wanted[0]])} is not an object of queries")
     data = memory.Nested(name, splits[wanted[0]], number)
-    return Table(name, data.blocks, data.columns, has_splits=True)
+    return BlockTable(name, data.blocks, data.columns, has_splits=True)
 
 
 class _Part(NamedTuple):
@@ -459,7 +459,7 @@ def _document_keys(part: _Part) -> Ints:
 # --- JSON Lines
 
 
-def jsonl_table(source: Source, number: str, options: Options) -> Table:
+def jsonl_table(source: Source, number: str, options: Options) -> BlockTable:
     """Raises InputError where the first object does not have the names."""
     line_number = 0
     for line_number, line in read_lines(source):
@@ -661,7 +661,7 @@ class _Lists(NamedTuple):
         return True
 
 
-def lists_table(source: Source, number: str, options: Options) -> Table:
+def lists_table(source: Source, number: str, options: Options) -> BlockTable:
     [text] = _whole(source)
     by_role = dict(options.columns)
     lists = _lists_of(parse_json(text, source.name), source.name, number, by_role.get("query"))

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradeval.arrays import Bytes, Floats, Ints, Words
 from gradeval.arrays.strings import Ids, mix, words
-from gradeval.formats.columns import RANKS_CHECKED, Columns, ExtraFields, Table, columns_of, odd_lines
+from gradeval.formats.columns import RANKS_CHECKED, BlockTable, Columns, ExtraFields, columns_of, odd_lines
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.scan import (
     DOT,
@@ -53,10 +53,10 @@ _LAST: Words = ~np.array([(1 << 8 * (8 - n)) - 1 for n in range(9)], _U)  # mask
 _LONGEST = 31  # words of an id; their bytes still fit in 8 bits
 
 
-def table(source: Source, number: str, options: Options) -> Table:
+def table(source: Source, number: str, options: Options) -> BlockTable:
     if number == "grade":
-        return Table.of(source, qrels_columns)
-    return Table.of(source, run_columns).replace(ranked=ranked_columns)
+        return BlockTable.of(source, qrels_columns)
+    return BlockTable.of(source, run_columns).replace(ranked=ranked_columns)
 
 
 def qrels_columns(block: Block) -> Columns:

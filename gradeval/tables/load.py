@@ -23,7 +23,7 @@ from gradeval.errors import (
     named,
     readable,
 )
-from gradeval.formats.columns import Columns, Table
+from gradeval.formats.columns import BlockTable, Columns
 from gradeval.formats.detect import ROLES, format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.sources import Source
@@ -77,7 +77,7 @@ class TableFile(Record, eq=False):
     source: Source
     role: str
     kind: str
-    table: Table
+    table: BlockTable
     name: str = ""
     letor: Letor | None = None
 
@@ -88,7 +88,7 @@ class Run(Record, eq=False):
     """
 
     path: str
-    opened: Callable[[], Table]
+    opened: Callable[[], BlockTable]
     ties: str
     source: Source | None = None
     name: str | None = None
@@ -164,7 +164,7 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     return RunTable(path, _joined(file.table, jobs), ties, Collapse.of(chosen))
 
 
-def _evaluated(table: Table, options: Options) -> Table:
+def _evaluated(table: BlockTable, options: Options) -> BlockTable:
     """A run with the rows that are evaluated."""
     if not options.ignore_identical_ids:
         return table
@@ -172,19 +172,19 @@ def _evaluated(table: Table, options: Options) -> Table:
     return table.replace(columns=lambda block: table.columns(block).without_identical_ids(delimiter))
 
 
-def _whole(name: str, rows: Columns, options: Options | None = None) -> Table:
+def _whole(name: str, rows: Columns, options: Options | None = None) -> BlockTable:
     """Rows as a table of one block. options: of a run, of which some may not be evaluated."""
-    table = Table(name, lambda: iter([rows]), lambda rows: rows, is_whole=True)
+    table = BlockTable(name, lambda: iter([rows]), lambda rows: rows, is_whole=True)
     return table if options is None else _evaluated(table, options)
 
 
-def _rows(table: Table) -> Columns:
+def _rows(table: BlockTable) -> Columns:
     [block] = table.blocks()
     return table.columns(block)
 
 
-def _of_data(data: Data) -> Table:
-    return Table(data.name, data.blocks, data.columns, expected_size=data.expected_size)
+def _of_data(data: Data) -> BlockTable:
+    return BlockTable(data.name, data.blocks, data.columns, expected_size=data.expected_size)
 
 
 def _table(
@@ -195,20 +195,20 @@ def _table(
     letor: Letor | None = None,
     problems: Problems | None = None,
     with_ranks: bool = False,
-) -> Table:
+) -> BlockTable:
     """The rows of a file of any format but LETOR. The others are as in open_file()."""
     if of_letor := format_of(kind).of_letor:
         if letor is None:
             message = f"{of_letor} need the LETOR file whose lines they are of"
             raise InputError(source.name, message, hint="Give it as qrels")
         return _whole(source.name, reader(kind)(source, letor, problems), options)
-    table: Table = reader(kind)(source, ROLES[role], options)
+    table: BlockTable = reader(kind)(source, ROLES[role], options)
     if with_ranks and table.ranked is not None:
         table = table.replace(columns=table.ranked)
     return table if role == "qrels" else _evaluated(table, options)
 
 
-def _joined(table: Table, jobs: int) -> Columns:
+def _joined(table: BlockTable, jobs: int) -> Columns:
     """All rows of a source. Raises InputError(s)."""
     if table.is_whole:
         rows = _rows(table)
@@ -249,7 +249,7 @@ def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrel
     return OpenedQrels(as_read, as_read.evaluated(options))
 
 
-def _judgments(table: Table, jobs: int) -> Qrels:
+def _judgments(table: BlockTable, jobs: int) -> Qrels:
     blocks = partial(ordered_map, table.columns)
     return with_fewer(lambda jobs: Qrels.of(table.name, blocks(table.blocks(), jobs), jobs), jobs)
 
@@ -328,7 +328,7 @@ def open_runs(
         return _runs_of_features(letor, source, name, options)
     opened = partial(_table, source, "run", kind, options, letor=judged.letor)
     if as_trec_eval and kind == "trec":
-        opened = partial(_evaluated, Table.of(source, partial(run_columns, as_trec_eval=True)), options)
+        opened = partial(_evaluated, BlockTable.of(source, partial(run_columns, as_trec_eval=True)), options)
     ties = options.ties or format_of(kind).ties
     return [Run(source.name, opened, ties, source, name, collapse=Collapse.of(options))]
 
@@ -415,7 +415,7 @@ def _read_letor(
     return with_fewer(read, jobs) if problems is None else read(jobs)  # which would collect them twice
 
 
-def _feature_table(letor: Letor, feature: int, options: Options) -> Table:
+def _feature_table(letor: Letor, feature: int, options: Options) -> BlockTable:
     return _whole(letor.path, letor.columns(letor.feature(feature)), options)
 
 
@@ -472,7 +472,7 @@ def _places(fields: Sequence[str] | None, count: int | None, number: str) -> lis
 
 
 def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
-    def opened() -> Table:
+    def opened() -> BlockTable:
         if data.is_small:
             return _whole(data.name, data.whole(), options)
         return _evaluated(_of_data(data), options)
@@ -487,7 +487,7 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
 
 class InputNames(Record):
     """What options of input can name in the data of a call. path: in messages. role: 'qrels' or 'run', None for
-    either. columns: the names of its columns, none where these have no names. has_splits: as in Table.
+    either. columns: the names of its columns, none where these have no names. has_splits: as in BlockTable.
     """
 
     path: str
@@ -543,6 +543,6 @@ def input_names(role: str | None, data: Any, options: Options) -> InputNames | N
             kind = kind_of(source, number, options)
             if kind == "letor" or format_of(kind).of_letor:
                 return InputNames(source.name, role)
-            table: Table = reader(kind)(source, number, options)
+            table: BlockTable = reader(kind)(source, number, options)
             return InputNames(source.name, role, table.names, table.has_splits)
     return None

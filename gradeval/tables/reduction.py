@@ -16,7 +16,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids, KeySet
 from gradeval.arrays.threads import ordered_map
-from gradeval.formats.columns import Columns, ExtraFields, RankCheck, Table
+from gradeval.formats.columns import BlockTable, Columns, ExtraFields, RankCheck
 from gradeval.formats.diagnostics import COLLAPSES, LeftOut, LineProblems, Problem, Problems, no_data
 from gradeval.formats.sources import temporary_error
 from gradeval.records import Record, fields_of
@@ -149,13 +149,13 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
     return reduced.replace(identical=ranking.NO_IDENTICAL_IDS) if columns.numbered else reduced
 
 
-def reduce_blocks(table: Table, qrels: Qrels, ties: str, jobs: int, collapse: Collapse = EACH) -> Reduced:
+def reduce_blocks(table: BlockTable, qrels: Qrels, ties: str, jobs: int, collapse: Collapse = EACH) -> Reduced:
     """Reduce a run of any length. Raises InputError(s)."""
     total = collect(table, lambda: (Total(qrels, ties, collapse), Problems(table.name)), jobs)
     return total.reduced()
 
 
-def collect(table: Table, begin: Callable[[], tuple[AnyTotal, Problems]], jobs: int) -> AnyTotal:
+def collect(table: BlockTable, begin: Callable[[], tuple[AnyTotal, Problems]], jobs: int) -> AnyTotal:
     """Reduce a run of any length. begin: makes what collects it, and its problems, again for a second pass."""
     try:
         return _in_one_pass(table, *begin(), jobs)
@@ -191,7 +191,7 @@ class _Part(Record):
 class _OnePass:
     """Finds the judged documents of a run, the lines of whose queries are together."""
 
-    def __init__(self, table: Table, total: Total) -> None:
+    def __init__(self, table: BlockTable, total: Total) -> None:
         self.table = table
         self.total = total
         self.seen = np.zeros(len(total.qrels.queries), bool)  # of the judged queries
@@ -257,7 +257,7 @@ class _OnePass:
         self.total.add(result, first_line)
 
 
-def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
+def _in_one_pass(table: BlockTable, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
     reading = _OnePass(table, total)
     left_out: LeftOut | None = None
     parts = ordered_map(reading.part, table.blocks(), jobs)
@@ -279,7 +279,7 @@ class _Shares:
     of unjudged queries.
     """
 
-    def __init__(self, file: Any, table: Table, qrels: Qrels) -> None:
+    def __init__(self, file: Any, table: BlockTable, qrels: Qrels) -> None:
         self.file = file
         self.table = table
         self.qrels = qrels
@@ -352,7 +352,7 @@ def _ids_of(text: bytes, lengths: Ints) -> Ids:
     return Ids(np.frombuffer(text + bytes(PAD), np.uint8), np.cumsum(length) - length, length)
 
 
-def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
+def collect_by_sorting(table: BlockTable, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
     """Reduce a run in any order: sort the lines into shares by query, then rank each share."""
     import tempfile
 

@@ -13,7 +13,7 @@ from plain import Cut, Halting, pipe, reduced, repeated
 from gradeval import Evaluator, evaluate, read_run
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats.columns import Columns, Table
+from gradeval.formats.columns import BlockTable, Columns
 from gradeval.formats.diagnostics import SHOWN, Problems
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import run_columns
@@ -38,7 +38,7 @@ def test_queries_that_are_not_judged_take_little_memory(folder, scattered, monke
     table = table_of(folder, {b"1": {b"a": 1.0}})
     tracemalloc.start()
     try:
-        assert reduce_blocks(Table.of(Cut(path, 1 << 14), run_columns), table, "trec", 1).unjudged == count
+        assert reduce_blocks(BlockTable.of(Cut(path, 1 << 14), run_columns), table, "trec", 1).unjudged == count
         assert tracemalloc.get_traced_memory()[1] < count * 60 + 1_200_000
     finally:
         tracemalloc.stop()
@@ -57,7 +57,7 @@ def test_tag_is_that_of_the_last_line(ends, tag, folder, size, first):
     starts = (first + b" Q0 a 0 1", b"1 Q0 b 0 1", b"2 Q0 c 0 1")
     path.write_bytes(b"\n".join(start + end for start, end in zip(starts, ends, strict=True)))
     table = table_of(folder, {b"1": {b"a": 1}})
-    assert reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2).tag == tag
+    assert reduce_blocks(BlockTable.of(Cut(path, size), run_columns), table, "trec", 2).tag == tag
 
 
 def test_a_run_in_order_is_read_once(folder, monkeypatch):
@@ -68,7 +68,7 @@ def test_a_run_in_order_is_read_once(folder, monkeypatch):
     path = folder / "run"
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in run))
     for size in (1, 50, 100, 150, 1000, 10000):
-        result = reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2)
+        result = reduce_blocks(BlockTable.of(Cut(path, size), run_columns), table, "trec", 2)
         assert as_plain(result, table) == reduced(qrels, run, "trec")
 
 
@@ -138,7 +138,7 @@ def test_every_way_gives_the_same(folder, data, collection, ties, size, jobs, sh
         assert result.collapsed[0] == len(run) - len(lines)
 
     def blocks(kind=Cut, path=path):
-        return Table.of(kind(path, size), run_columns)
+        return BlockTable.of(kind(path, size), run_columns)
 
     *ids, score = zip(*run, strict=True)
     columns = Columns.whole(*map(Ids.of, ids), np.array(score))
@@ -208,7 +208,7 @@ def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
     text, number = data.draw(texts(run))
     path.write_bytes(text)
     repeats = [(number[line - 1], number[first - 1], document) for line, first, document in repeated(run)]
-    blocks = Table.of(Cut(path, size), run_columns)
+    blocks = BlockTable.of(Cut(path, size), run_columns)
     if not repeats:
         assert as_plain(reduce_blocks(blocks, table, ties, jobs), table) == reduced(qrels, run, ties)
         return
@@ -245,7 +245,9 @@ def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies):
     table = table_of(folder, {b"%d" % q: {b"d3": 1.0} for q in range(6)})
     path = folder / "run"
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for run in [TWICE, *copies] for line in run))
-    error = error_of(InputError, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", jobs)
+    error = error_of(
+        InputError, reduce_blocks, BlockTable.of(Cut(path, size), run_columns), table, "trec", jobs
+    )
     assert error == twice(path, len(TWICE) + 1, len(TWICE))
 
 
@@ -255,7 +257,7 @@ def test_a_file_that_holds_a_part_of_the_run_twice(folder, size):
     path = folder / "run"
     again = TWICE[:90]
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in [*TWICE, *again]))
-    error = error_of(InputErrors, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", 2)
+    error = error_of(InputErrors, reduce_blocks, BlockTable.of(Cut(path, size), run_columns), table, "trec", 2)
     lines = error.splitlines()
     assert lines[:20] == messages(path, [(201 + n, 1 + n, again[n][1]) for n in range(20)])
     assert lines[20:] == [f"{path}: 70 more errors"]
@@ -285,7 +287,7 @@ class Endless(Source):
 )
 def test_errors_end_what_is_endless(lines, what, folder, size, jobs):
     table = table_of(folder, {b"1": {b"a": 1.0, b"3": 1.0}})
-    blocks = Table.of(Endless(lines, size), run_columns)
+    blocks = BlockTable.of(Endless(lines, size), run_columns)
     raises((InputError, InputErrors), what, reduce_blocks, blocks, table, "trec", jobs)
 
 
@@ -297,7 +299,9 @@ def test_the_first_errors_by_line_are_shown_whatever_they_are(folder):
     table = table_of(folder, {b"1": {b"a": 1}})
     errors = []
     for size in (1, 50, 1 << 20):
-        error = error_of(InputErrors, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", 2)
+        error = error_of(
+            InputErrors, reduce_blocks, BlockTable.of(Cut(path, size), run_columns), table, "trec", 2
+        )
         errors.append(error.splitlines()[:20])
     assert errors[0][0] == messages(path, [(3, 1, b"a")])[0]
     assert errors[0][1:] == [f"{path}:{n}: the score 'x' is not a number" for n in range(4, 23)]
