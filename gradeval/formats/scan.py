@@ -50,17 +50,14 @@ _NONE: Ints = np.empty(0, np.int64)
 
 
 class DataLines(Record):
-    """The lines of a block that hold data. fields: the wanted ones, each a column. line: the 0-based line of
-    each row. lines: how many the block has. odd, odd_counts: the lines with too few or too many fields, and how
-    many each has. counts: how many fields each row has, or all rows.
-    """
+    """The lines of a block that hold data."""
 
-    fields: tuple[Ids, ...]
-    line: Ints
-    lines: int
-    odd: Ints = _NONE
-    odd_counts: Ints = _NONE
-    counts: Ints | int = 0
+    fields: tuple[Ids, ...]  # the wanted ones, each a column
+    line: Ints  # the 0-based line of each row
+    lines: int  # how many the block has
+    odd: Ints = _NONE  # the lines with too few or too many fields
+    odd_counts: Ints = _NONE  # how many fields each of these has
+    counts: Ints | int = 0  # how many fields each row has, or all rows
 
 
 def split(
@@ -69,11 +66,10 @@ def split(
     """The wanted fields (by their 0-based place) of each line that is not blank or a comment, between spaces,
     tabs and CRs. Lines with fewer than `min_fields` or more than `max_fields` are listed, not returned.
     """
-    text = block[:size]
-    usual = _regular(text, block, np.flatnonzero(text <= SPACE), wanted, min_fields, max_fields)
+    usual = _regular(block, size, wanted, min_fields, max_fields)
     if usual is not None:
         return usual
-    tokens = tokenize(text)
+    tokens = tokenize(block[:size])
     data = np.flatnonzero(tokens.counts)
     data = data[block[tokens.start[tokens.first[data]]] != HASH]
     counts = tokens.counts[data]
@@ -81,35 +77,41 @@ def split(
     odd, odd_counts = data[is_odd], counts[is_odd]
     data, counts = data[~is_odd], counts[~is_odd]
     fields = tuple(tokens.ids(block, tokens.first[data] + k) for k in wanted)
-    return DataLines(fields, data, len(tokens.counts), odd, odd_counts, counts)
+    return DataLines(fields, data, len(tokens.counts), odd, odd_counts, counts=counts)
 
 
 def _regular(
-    text: Bytes, block: Bytes, ends: Ints, wanted: tuple[int, ...], min_fields: int, max_fields: int | None
+    block: Bytes, size: int, wanted: tuple[int, ...], min_fields: int, max_fields: int | None
 ) -> DataLines | None:
     """The rows of a block whose lines all have the same number of fields, one separator behind each."""
-    if not len(ends):
+    text = block[:size]
+    field_ends = np.flatnonzero(text <= SPACE)
+    if not len(field_ends):
         return None
-    breaks = block[ends[:64]] == LF
+    breaks = block[field_ends[:64]] == LF
     n = int(breaks.argmax()) + 1
-    lines, rest = divmod(len(ends), n)
-    if rest or not breaks.any() or n < min_fields or (max_fields is not None and n > max_fields):
+    lines, remainder = divmod(len(field_ends), n)
+    if remainder or not breaks.any() or n < min_fields or (max_fields is not None and n > max_fields):
         return None
-    if not (block[ends[n - 1 :: n]] == LF).all() or not ends[0] or (ends[1:] - ends[:-1]).min(initial=2) < 2:
+    if (
+        not (block[field_ends[n - 1 :: n]] == LF).all()
+        or not field_ends[0]
+        or (field_ends[1:] - field_ends[:-1]).min(initial=2) < 2
+    ):
         return None
-    blanks = len(ends) - lines  # neither CR nor another character that is no part of a line
+    blanks = len(field_ends) - lines  # neither CR nor another character that is no part of a line
     spaces = np.count_nonzero(text == SPACE)
     if spaces != blanks and spaces + np.count_nonzero(text == TAB) != blanks:
         return None
     starts = np.empty(lines, np.int64)
     starts[0] = 0
-    np.add(ends[n - 1 : -1 : n], 1, out=starts[1:])
+    np.add(field_ends[n - 1 : -1 : n], 1, out=starts[1:])
     if (block[starts] == HASH).any():
         return None
     fields = []
     for k in wanted:
-        start = ends[k - 1 :: n] + 1 if k else starts
-        fields.append(Ids(block, start, ends[k::n] - start))
+        start = field_ends[k - 1 :: n] + 1 if k else starts
+        fields.append(Ids(block, start, field_ends[k::n] - start))
     return DataLines(tuple(fields), np.arange(lines), lines, counts=n)
 
 
@@ -178,8 +180,8 @@ def marked_lines(block: Block) -> Ints:
     if text.max(initial=0) < UTF8_MARK[0]:  # as in most text
         return _NONE
     marks = np.flatnonzero(text == UTF8_MARK[0])
-    for place in (1, 2):
-        marks = marks[block.bytes[marks + place] == UTF8_MARK[place]]
+    for index in (1, 2):
+        marks = marks[block.bytes[marks + index] == UTF8_MARK[index]]
     marks = marks[text[marks - 1] == LF]  # so does the block end
     lines: Ints = np.searchsorted(np.flatnonzero(text == LF), marks)
     return lines
@@ -242,16 +244,16 @@ def _short_floats(text: Ids) -> tuple[Floats, Ints]:
 def _remove_point(first: Words, second: Words) -> Bytes:
     """The place of the first point in 16 bytes, 16 for none; what follows it is moved there, in place."""
     before = up_to(_POINT, first)
-    place = np.bitwise_count(before)
-    place >>= 3
+    position = np.bitwise_count(before)
+    position >>= 3
     behind = (first >> _8) | (second << _56)
     first ^= (first ^ behind) & ~before
-    rows = np.flatnonzero(place == 8)
+    rows = np.flatnonzero(position == 8)
     before = np.zeros_like(second)
     before[rows] = up_to(_POINT, second[rows])
-    place[rows] += np.bitwise_count(before[rows]) >> 3
+    position[rows] += np.bitwise_count(before[rows]) >> 3
     second ^= (second ^ (second >> _8)) & ~before
-    return place
+    return position
 
 
 def up_to(character: np.uint64, word: Words) -> Words:
@@ -379,10 +381,10 @@ def _long_division(mantissa: Words, scale: Floats) -> tuple[Floats, Bools]:
     error = ((q_high * s_high - product) + q_high * s_low + q_low * s_high) + q_low * s_low
     correction = ((high - product) - error + low) / scale
     value = quotient + correction
-    rest = np.abs(correction - (value - quotient))
+    remainder = np.abs(correction - (value - quotient))
     half = np.spacing(value) / 2
     at_power = np.frexp(value)[0] == 0.5
-    return value, (np.abs(rest - half) <= half * 2.0**-40) | at_power
+    return value, (np.abs(remainder - half) <= half * 2.0**-40) | at_power
 
 
 def _halves(value: Floats) -> tuple[Floats, Floats]:

@@ -32,6 +32,7 @@ from gradeval.formats.scan import (
 )
 from gradeval.formats.sources import UTF8_MARK, Block, Source
 from gradeval.options import Options
+from gradeval.records import Record
 
 _FIELD = re.compile(rb"[^ \t\r]+")
 _FIELDS = 6  # of a run
@@ -62,7 +63,7 @@ def table(source: Source, number: str, options: Options) -> BlockTable:
 def qrels_columns(block: Block) -> Columns:
     rows = split(block.bytes, block.size, (0, 2, 3, 1), 4, 4)
     problems = odd_lines(rows, "qrels have 4 (query iter document grade)")
-    columns = columns_of(block, rows, "grade", unreadable(block), problems, "trec")
+    columns = columns_of(block, rows, "grade", unreadable(block), problems, kind="trec")
     return columns.replace(queries=columns.queries.light(), documents=columns.documents.light())
 
 
@@ -101,7 +102,7 @@ def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> C
             lines = rows.line[np.broadcast_to(rows.counts, rows.line.shape) > _FIELDS]
             extra = ExtraFields(len(lines), int(lines[0]))
     three = rows.replace(fields=rows.fields[:3])
-    columns = columns_of(block, three, "score", unreadable(block, as_trec_eval), problems, "trec")
+    columns = columns_of(block, three, "score", unreadable(block, as_trec_eval), problems, kind="trec")
     tag = None
     if len(rows.line):
         end = block.bytes[rows.fields[1].start[-1] : block.size].tobytes().partition(b"\n")[0]
@@ -125,72 +126,39 @@ def usual_run_columns(block: Block) -> tuple[Columns, Ids] | None:
     Each step is of all lines: of many short steps with fewer lines, which stay in the cache, one thread does
     most while others wait for the interpreter lock.
     """
-    text, view = block.bytes, words(block.bytes)
-    ends = _line_ends(block)
-    shape = None if ends is None else _shape(text[: block.size], ends)
-    if ends is None or shape is None:
+    text = block.bytes
+    line_ends = _line_ends(block)
+    shape = None if line_ends is None else _shape(text[: block.size], line_ends)
+    if line_ends is None or shape is None:
         return None
-    gap, second, tag, decimals = shape
-    starts = np.empty_like(ends)
+    starts = np.empty_like(line_ends)
     starts[0] = 0
-    np.add(ends[:-1], 1, out=starts[1:])
-    turns = _queries(view, starts, gap)
+    np.add(line_ends[:-1], 1, out=starts[1:])
+    turns = _queries(text, starts, shape.gap)
     if turns is None:
         return None
-    row, query_length = turns
-    queries = Ids(text, starts[row], query_length)
-    begin = view[queries.start]
-    if not query_length.all() or (begin & _BYTE == HASH).any() or (begin & _THREE_BYTES == _MARK).any():
+    row, queries = turns
+    document = starts + np.repeat(queries.length + (shape.second + 2), np.diff(np.append(row, len(starts))))
+    documents = _documents(text, document, shape.gap)
+    ranks = None if documents is None else _ranks(text, documents, shape.gap)
+    if documents is None or ranks is None:
         return None
-    document = starts + np.repeat(query_length + (second + 2), np.diff(np.append(row, len(ends))))
-    if document.max() >= len(view) or (text[document - 1] != gap).any():
-        return None
-    ids = _field(view, document, gap)
-    if ids is None:
-        return None
-    fields, length = ids
-    keys = _keys(fields, length)
-    rank = document + length
-    rank += 1
-    if rank.max() >= len(view):
-        return None
-    bits = _up_to(gap, view[rank])[1]
-    rank_length = (bits >> 3).astype(np.int64)
-    score_end = ends - (tag + 1)
-    score_length = score_end - rank
-    score_length -= rank_length
-    score_length -= 1
-    shortest = min(length.min(), rank_length.min(), score_length.min())
-    if bits.max() > 56 or shortest < 1 or (text[score_end] != gap).any():
-        return None
-    value = _decimal_numbers(text, score_end, score_length, decimals)
+    value = _scores(text, ranks, line_ends - (shape.tag + 1), shape)
     if value is None:
-        value, bad = floats(Ids(text, score_end - score_length, score_length))
-        if len(bad):
-            return None
+        return None
     differs = np.append(0, queries.changes())
     columns = Columns(
         queries.take(differs),
-        np.append(row[differs], len(ends)),
-        Ids(text, document, length, keys),
+        np.append(row[differs], len(line_ends)),
+        documents,
         value,
-        np.arange(len(ends)),
-        len(ends),
-        block.first,
-        block.last,
-        NOTHING,
-        text[ends[-1] - tag : ends[-1]].tobytes(),
+        line=np.arange(len(line_ends)),
+        lines=len(line_ends),
+        first=block.first,
+        last=block.last,
+        tag=text[line_ends[-1] - shape.tag : line_ends[-1]].tobytes(),
     )
-    return columns, Ids(text, rank, rank_length)
-
-
-def _keys(fields: list[Words], length: Ints) -> Words:
-    """As Ids.keys() makes them. fields: the words of the ids."""
-    keys = mix(fields[0] ^ _ALL)
-    for k, word in enumerate(fields[1:], 1):
-        rows = np.flatnonzero(length > 8 * k)
-        keys[rows] = mix(keys[rows] ^ word[rows])
-    return keys
+    return columns, ranks
 
 
 def _line_ends(block: Block) -> Ints | None:
@@ -198,35 +166,58 @@ def _line_ends(block: Block) -> Ints | None:
     is_end = block.bytes[: -(-block.size // 8) * 8] == LF
     is_end[block.size :] = False
     eight = is_end.view(_U)
-    ends = np.flatnonzero(eight != 0)
-    byte = eight[ends]
+    line_ends = np.flatnonzero(eight != 0)
+    byte = eight[line_ends]
     below = byte - _1
     if np.bitwise_or.reduce(byte & below):
         return None
-    ends <<= 3
-    ends += np.bitwise_count(below) >> 3
-    return ends
+    line_ends <<= 3
+    line_ends += np.bitwise_count(below) >> 3
+    return line_ends
 
 
-def _shape(text: Bytes, ends: Ints) -> tuple[np.uint64, int, int, int] | None:
-    """What the lines have in common, where the block has as many separators as lines like the first one have:
-    the byte between two fields, the widths of the second field and the tag, and how many digits the score has
-    behind its point, 0 where that is not known.
+class _Shape(Record):
+    """What the lines of a block have in common."""
+
+    gap: np.uint64  # the byte between two fields
+    second: int  # the width of the second field
+    tag: int  # the width of the tag
+    decimals: int  # how many digits the score has behind its point, 0 where that is not known
+
+
+def _shape(text: Bytes, line_ends: Ints) -> _Shape | None:
+    """None where the block does not have as many separators as lines like the first one have.
 
     No other byte may end a field. So once five separators of each line are known, there are no others.
     """
-    if not len(ends) or np.count_nonzero(text <= SPACE) != _FIELDS * len(ends):
+    if not len(line_ends) or np.count_nonzero(text <= SPACE) != _FIELDS * len(line_ends):
         return None
-    line = text[: ends[0]].tobytes()
+    line = text[: line_ends[0]].tobytes()
     gap = TAB if b"\t" in line else SPACE
     fields = line.split(bytes([gap]))
     if len(fields) != _FIELDS or not fields[1]:  # the other fields are found in each line
         return None
     decimals = len(fields[4].partition(b".")[2])
-    return _U(gap), len(fields[1]), len(fields[5]), decimals if decimals < 8 else 0
+    return _Shape(_U(gap), len(fields[1]), len(fields[5]), decimals if decimals < 8 else 0)
 
 
-def _queries(view: Words, start: Ints, gap: np.uint64) -> tuple[Ints, Ints] | None:
+def _queries(text: Bytes, start: Ints, gap: np.uint64) -> tuple[Ints, Ids] | None:
+    """The lines whose query may be another than that of the line before, and their queries; None where one may
+    be no query: it is empty, or a comment or a byte order mark begins.
+    """
+    view = words(text)
+    turns = _turns(view, start, gap)
+    if turns is None:
+        return None
+    row, length = turns
+    queries = Ids(text, start[row], length)
+    begin = view[queries.start]
+    if not length.all() or (begin & _BYTE == HASH).any() or (begin & _THREE_BYTES == _MARK).any():
+        return None
+    return row, queries
+
+
+def _turns(view: Words, start: Ints, gap: np.uint64) -> tuple[Ints, Ints] | None:
     """The lines whose query may be another than that of the line before, and the length of their queries."""
     word = view[start]
     row = np.flatnonzero(word[1:] != word[:-1])
@@ -239,12 +230,55 @@ def _queries(view: Words, start: Ints, gap: np.uint64) -> tuple[Ints, Ints] | No
     query = _field(view, start, gap)
     if query is None:
         return None
+    fields, length = query
     new = np.ones(len(start), bool)
-    new[1:] = query[0][0][1:] != query[0][0][:-1]
-    for word in query[0][1:]:
+    new[1:] = fields[0][1:] != fields[0][:-1]
+    for word in fields[1:]:
         new[1:] |= word[1:] != word[:-1]
     row = np.flatnonzero(new)
-    return row, query[1][row]
+    return row, length[row]
+
+
+def _documents(text: Bytes, start: Ints, gap: np.uint64) -> Ids | None:
+    """The ids at these offsets, with their keys; None where one is empty, or begins elsewhere."""
+    view = words(text)
+    if start.max() >= len(view) or (text[start - 1] != gap).any():
+        return None
+    ids = _field(view, start, gap)
+    if ids is None or not ids[1].all():
+        return None
+    fields, length = ids
+    keys = mix(fields[0] ^ _ALL)  # as Ids.keys() makes them
+    for k, word in enumerate(fields[1:], 1):
+        rows = np.flatnonzero(length > 8 * k)
+        keys[rows] = mix(keys[rows] ^ word[rows])
+    return Ids(text, start, length, keys)
+
+
+def _ranks(text: Bytes, documents: Ids, gap: np.uint64) -> Ids | None:
+    """The fields behind the documents; None where one is empty or has more than seven bytes."""
+    view = words(text)
+    start = documents.start + documents.length
+    start += 1
+    if start.max() >= len(view):
+        return None
+    bits = _up_to(gap, view[start])[1]
+    length = (bits >> 3).astype(np.int64)
+    return None if bits.max() > 56 or not length.all() else Ids(text, start, length)
+
+
+def _scores(text: Bytes, ranks: Ids, end: Ints, shape: _Shape) -> Floats | None:
+    """The numbers behind the ranks, which end there; None where one is none."""
+    length = end - ranks.start
+    length -= ranks.length
+    length -= 1
+    if length.min() < 1 or (text[end] != shape.gap).any():
+        return None
+    value = _decimal_numbers(text, end, length, shape.decimals)
+    if value is not None:
+        return value
+    value, bad = floats(Ids(text, end - length, length))
+    return None if len(bad) else value
 
 
 def _field(view: Words, start: Ints, gap: np.uint64) -> tuple[list[Words], Ints] | None:
