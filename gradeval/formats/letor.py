@@ -35,19 +35,16 @@ _IS_BLANK[list(b" \t\r")] = True
 
 
 class Letor(Record, eq=False):
-    """The data lines of a file. queries: their ids, in order of first appearance, (Q,). query: which of them
-    each line is of. documents, label, line (0-based): of each line, (n,). numbered: whether no line has an id,
-    so that documents are named by their positions. groups: the file with the sizes of queries without qid.
-    """
+    """The data lines of a file: n of Q queries."""
 
     path: str
-    queries: Ids
-    query: Ints
-    documents: Ids
-    label: Floats
-    line: Ints
-    numbered: bool
-    groups: Source | None
+    queries: Ids  # in order of first appearance, (Q,)
+    query: Ints  # which of them each line is of, (n,)
+    documents: Ids  # of each line, (n,)
+    label: Floats  # likewise
+    line: Ints  # 0-based, likewise
+    numbered: bool  # whether no line has an id, so that documents are named by their positions
+    groups: Source | None  # the file with the sizes of queries without qid
     _values: list[_Values]
 
     def columns(self, number: Floats) -> Columns:
@@ -84,24 +81,24 @@ class Letor(Record, eq=False):
 
 
 class _Values(NamedTuple):
-    """Wanted features of a block's `rows` lines: features[i] has row and value of bounds[i]:bounds[i+1]."""
+    """Wanted features of a block's lines: features[i] has row and value of bounds[i]:bounds[i+1]."""
 
     features: Ints
     bounds: Ints
     row: NDArray[np.int32]
     value: Floats
-    rows: int
+    rows: int  # how many lines there are
 
 
 class _Part(NamedTuple):
-    """The data lines of a block. query, document: ids of length 0 where the line has none."""
+    """The data lines of a block."""
 
-    query: Ids
-    document: Ids
+    query: Ids  # of length 0 where the line has none
+    document: Ids  # likewise
     label: Floats
     line: Ints
     values: _Values
-    lines: int
+    lines: int  # of the block
     last: bool
     problems: LineProblems
 
@@ -118,71 +115,95 @@ def read_letor(
     is_wanted[list(wanted)] = True
     made = ordered_map(lambda block: _read_block(block, is_wanted), source.blocks(), jobs)
     for before, part in problems.until_enough(made):
-        part.line.__iadd__(before)
+        np.add(part.line, before, out=part.line)
         parts.append(part)
     problems.check()
     label = np.concatenate([np.empty(0), *(part.label for part in parts)])
     if not len(label):
         raise no_data(source.name, problems.lines)
     line = np.concatenate([part.line for part in parts])
-    sizes: Source | None = None
-    ids = Ids.joined([part.query for part in parts])
+    queries, query, sizes = _queries(source, groups, Ids.joined([part.query for part in parts]), line)
+    ids = Ids.joined([part.document for part in parts])
+    return Letor(
+        source.name,
+        queries,
+        query,
+        _named_by_rank(ids, query),
+        label,
+        line=line,
+        numbered=not ids.length.any(),
+        groups=sizes,
+        _values=[part.values for part in parts],
+    )
+
+
+def _queries(source: Source, groups: str | None, ids: Ids, line: Ints) -> tuple[Ids, Ints, Source | None]:
+    """The queries, which of them each line is of, and the file of their sizes where no line has a qid. ids: of
+    the query of each line, or empty. Raises InputError(s).
+    """
     without = np.flatnonzero(ids.length == 0)
     if groups is not None and len(without) < len(ids):
         with_query = int(line[np.flatnonzero(ids.length)[0]]) + 1
         hint = "Omit --groups, which is for files without qid:"
         raise InputError(source.name, "unexpected qid:", line=with_query, hint=hint)
-    if groups is None and not len(without):
+    if not len(without):
         first, query = ids.distinct()
-        queries = ids.take(first).compact()
-    elif groups is None and len(without) < len(ids):
+        return ids.take(first).compact(), query, None
+    if len(without) < len(ids):
         message = "no qid: here, though other lines have one"
         raise InputError(source.name, message, line=int(line[without[0]]) + 1)
-    else:  # queries 1, 2, … of these sizes
-        sizes = group_sizes(source, groups)
-        sizes.hash_while_reading()
-        size, _ = read_numbers(sizes, _SIZE)
-        if size.sum() != len(label):
-            message = f"the {_SIZE}s add up to {size.sum():.0f} lines, but {source.name} has {len(label)}"
-            raise InputError(sizes.path, message)
-        counts = size[size > 0].astype(np.int64)
-        queries = integer_ids(np.arange(1, len(counts) + 1))
-        query = np.repeat(np.arange(len(counts)), counts)
-    ids = Ids.joined([part.document for part in parts])
-    documents = _named_by_rank(ids, query)
-    numbered = not ids.length.any()
-    values = [part.values for part in parts]
-    return Letor(source.name, queries, query, documents, label, line, numbered, sizes, values)
+    sizes = group_sizes(source, groups)
+    sizes.hash_while_reading()
+    size, _ = read_numbers(sizes, _SIZE)
+    if size.sum() != len(ids):
+        message = f"the {_SIZE}s add up to {size.sum():.0f} lines, but {source.name} has {len(ids)}"
+        raise InputError(sizes.path, message)
+    counts = size[size > 0].astype(np.int64)
+    queries = integer_ids(np.arange(1, len(counts) + 1))  # 1, 2, … of these sizes
+    return queries, np.repeat(np.arange(len(counts)), counts), sizes
 
 
 def _read_block(block: Block, is_wanted: Bools) -> _Part:
     text = block.bytes[: block.size]
-    hashes = np.flatnonzero(text == HASH)
-    if len(hashes):  # only the first # of a line begins its comment
-        lines, first = np.unique(np.searchsorted(np.flatnonzero(text == LF), hashes), return_index=True)
-        hashes = hashes[first]
-    tokens = tokenize(text, hashes)
-    comment = tokens.first + tokens.counts  # the first token of each line's comment
-    if len(hashes):
-        comment[lines] = np.searchsorted(tokens.start, hashes)
+    tokens, comment = _tokens(text)
     count = comment - tokens.first
-    wrong = unreadable(block)
     data = np.flatnonzero(count)
-    first_token, count = tokens.first[data], count[data]
+    first_token = tokens.first[data]
     labels = tokens.ids(block.bytes, first_token)
     label, bad = floats(labels)
     of_labels = LineProblems.of(data[bad], lambda i: not_a_number("grade", labels[int(bad[i])]))
     query = tokens.ids(block.bytes, np.minimum(first_token + 1, len(tokens.start) - 1))
-    has_query = (count > 1) & (query.word(0) & np.uint64(0xFFFFFFFF) == _QID)
+    has_query = (count[data] > 1) & (query.word(0) & np.uint64(0xFFFFFFFF) == _QID)
     length = np.where(has_query, query.length - 4, 0)
     of_queries = LineProblems.of(data[has_query & (length == 0)], lambda _: "no query id after qid:")
-    query = Ids(block.bytes, query.start + 4, length)
     first_feature = first_token + 1 + has_query
-    values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted)
+    values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted=is_wanted)
     of_lines = LineProblems.joined([of_labels, of_queries, of_values])
-    problems = wrong or explained(of_lines, block, len(data), "grade", "letor")
-    document = _documents(block.bytes, tokens, data, comment[data]).compact()
-    return _Part(query.compact(), document, label, data, values, len(tokens.counts), block.last, problems)
+    return _Part(
+        query=Ids(block.bytes, query.start + 4, length).compact(),
+        document=_documents(block.bytes, tokens, data, comment[data]).compact(),
+        label=label,
+        line=data,
+        values=values,
+        lines=len(tokens.counts),
+        last=block.last,
+        problems=unreadable(block) or explained(of_lines, block, len(data), "grade", "letor"),
+    )
+
+
+def _tokens(text: Bytes) -> tuple[Tokens, Ints]:
+    """The tokens of a block, and the first one of each line's comment."""
+    hashes = np.flatnonzero(text == HASH)
+    if not len(hashes):
+        tokens = tokenize(text, hashes)
+        return tokens, tokens.first + tokens.counts
+    # only the first # of a line begins its comment
+    lines, first = np.unique(np.searchsorted(np.flatnonzero(text == LF), hashes), return_index=True)
+    hashes = hashes[first]
+    tokens = tokenize(text, hashes)
+    comment = tokens.first + tokens.counts
+    comment[lines] = np.searchsorted(tokens.start, hashes)
+    return tokens, comment
 
 
 def _values(
@@ -263,7 +284,7 @@ def read_numbers(source: Source, name: str, problems: Problems | None = None) ->
         rows = split(block.bytes, block.size, (0, 0, 0), 1, 1)
         wrong = odd_lines(rows, f"one {name} per line is expected")
         kind = "scores" if name == "score" else ""
-        columns = columns_of(block, rows, name, unreadable(block), wrong, kind)
+        columns = columns_of(block, rows, name, unreadable(block), wrong, kind=kind)
         odd = np.flatnonzero((columns.value < 0) | (columns.value != np.floor(columns.value)))
         if kind or not len(odd):
             return columns

@@ -317,20 +317,25 @@ def open_runs(
     if not is_path(run):
         name = name or f"run{position}"
         return [run_of_data(open_data(run, name, "score", options), name, options)]
-    of_qrels = judged.source if judged.source is not None and is_file(run, judged.source.name) else None
-    kind = options.run_format or (judged.kind if of_qrels else None)
-    # features of the qrels file itself, which may be a pipe
-    source = of_qrels if of_qrels and kind == "letor" else _source(run, hashes)
-    kind = kind or kind_of(source, "score", options)
+    source, kind = _source_and_format(run, judged, options, hashes)
     check_letor_options(source, "run", kind, options)
     if kind == "letor":
-        letor = (judged.letor if of_qrels else None) or _read_letor(source, options.features, options)
+        known_letor = judged.letor if source is judged.source else None
+        letor = known_letor or _read_letor(source, options.features, options)
         return _runs_of_features(letor, source, name, options)
     opened = partial(_table, source, "run", kind, options, letor=judged.letor)
     if as_trec_eval and kind == "trec":
         opened = partial(_evaluated, BlockTable.of(source, partial(run_columns, as_trec_eval=True)), options)
     ties = options.ties or format_of(kind).ties
     return [Run(source.name, opened, ties, source, name, collapse=Collapse.of(options))]
+
+
+def _source_and_format(run: Any, judged: OpenedQrels, options: Options, hashes: bool) -> tuple[Source, str]:
+    """The file of a run; for features of the qrels file, which may be a pipe, that of the qrels."""
+    of_qrels = judged.source if judged.source is not None and is_file(run, judged.source.name) else None
+    kind = options.run_format or (judged.kind if of_qrels else None)
+    source = of_qrels if of_qrels and kind == "letor" else _source(run, hashes)
+    return source, kind or kind_of(source, "score", options)
 
 
 def _run_of_table(run: RunTable, name: str | None, options: Options, position: int) -> Run:
