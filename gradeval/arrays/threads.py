@@ -189,11 +189,11 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
 
 
 class _Child(NamedTuple):
-    """A forked process. numbers: where to write that of its next item. answers: what it sends."""
+    """A forked process."""
 
     id: int
-    numbers: int
-    answers: IO[bytes]
+    numbers: int  # where to write that of its next item
+    answers: IO[bytes]  # what it sends
 
 
 def forked_map(

@@ -488,13 +488,11 @@ def _file_table(kind: str, source: Source, number: str, options: Options) -> Blo
 
 
 class _Rows(NamedTuple):
-    """Some rows of a file. batch: exports them as Arrow data. first, last: whether no rows are before them, or
-    behind.
-    """
+    """Some rows of a file."""
 
-    batch: Any
-    first: bool
-    last: bool
+    batch: Any  # exports them as Arrow data
+    first: bool  # whether no rows are before them
+    last: bool  # whether none are behind them
 
 
 table = partial(_file_table, "Arrow")

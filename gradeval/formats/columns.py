@@ -29,21 +29,17 @@ IDENTICAL_IDS = LeftOut(
 
 
 class BlockTable(Record):
-    """Qrels or a run, read a block at a time. blocks: yields them, from the beginning whenever it is called.
-    columns: reads a block; several threads call it. names: of its columns, if they have some. expected_size: a
-    generous guess of how many bytes there are to read. is_whole: whether there is one block, read already.
-    ranked: columns() with the rank of each row; None without a rank column. has_splits: whether it is a
-    predictions file of MTEB.
-    """
+    """Qrels or a run, read a block at a time."""
 
     name: str
-    blocks: Callable[[], Iterator[Any]]
-    columns: Callable[[Any], Columns]
-    names: tuple[str, ...] = ()
-    expected_size: int = 1 << 20
-    is_whole: bool = False
+    blocks: Callable[[], Iterator[Any]]  # yields them, from the beginning whenever it is called
+    columns: Callable[[Any], Columns]  # reads a block; several threads call it
+    names: tuple[str, ...] = ()  # of its columns, if they have some
+    expected_size: int = 1 << 20  # a generous guess of how many bytes there are to read
+    is_whole: bool = False  # whether there is one block, read already
+    # columns() with the rank of each row; None without a rank column
     ranked: Callable[[Any], Columns] | None = None
-    has_splits: bool = False
+    has_splits: bool = False  # whether it is a predictions file of MTEB
 
     @classmethod
     def of(
@@ -71,10 +67,10 @@ class RankCheck(Record):
 
 
 class ExtraFields(Record):
-    """The lines of a run with more fields than a run has. first: the first, 0-based, -1 without one."""
+    """The lines of a run with more fields than a run has."""
 
-    lines: int = 0
-    first: int = -1
+    lines: int = 0  # how many
+    first: int = -1  # the first, 0-based, -1 without one
 
     def joined(self, other: ExtraFields, before: int) -> ExtraFields:
         """With those of a later block. before: the number of lines before it."""

@@ -60,19 +60,16 @@ BEIR_COLUMNS = ("query-id", "corpus-id", "score")  # of judgments: there the sco
 
 
 class Chosen(NamedTuple):
-    """The columns that are read. query: '' where it is no column. kind: what the number is: a grade, a score,
-    or a distance or rank, of which the score is the negative. subtopic, run: '' if the table has none. rank:
-    the ranks beside the scores, '' if there are none. is_given: whether the user named the number.
-    """
+    """The columns that are read."""
 
-    query: str
+    query: str  # '' where it is no column
     document: str
     number: str
-    kind: str
-    subtopic: str = ""
-    run: str = ""
-    rank: str = ""
-    is_given: bool = False
+    kind: str  # what the number is: a grade, a score, or a distance or rank, of which the score is the negative
+    subtopic: str = ""  # '' if the table has none
+    run: str = ""  # likewise
+    rank: str = ""  # the ranks beside the scores, '' if there are none
+    is_given: bool = False  # whether the user named the number
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -255,13 +252,13 @@ def _only(names: Sequence[str], candidates: Sequence[int], role: str, path: str,
 
 
 class Header(NamedTuple):
-    """The first line, of `size` bytes. skips_spaces: after a delimiter. has_quotes: fields may be in quotes."""
+    """The first line."""
 
     delimiter: str
-    skips_spaces: bool
+    skips_spaces: bool  # after a delimiter
     names: Sequence[str] = ()
-    size: int = 0
-    has_quotes: bool = True
+    size: int = 0  # in bytes
+    has_quotes: bool = True  # whether fields may be in quotes
 
     def rows(self, text: str) -> Any:
         """csv.reader of the text, which raises csv.Error for a quote that is not closed."""

@@ -21,9 +21,9 @@ _VARIABLE = r"'.*'|\b\d+( fields?)?"  # what differs between problems of the sam
 
 
 class Problem(Record):
-    """line: 0-based, from the start of its block; None where the problem is not in one line."""
+    """What is wrong with a line, or with a file."""
 
-    line: int | None
+    line: int | None  # 0-based, from the start of its block; None where the problem is not in one line
     what: str
     hint: str = ""
 
@@ -34,13 +34,12 @@ class Problem(Record):
 
 
 class LineProblems(Record):
-    """first: the first SHOWN problems by line. total: of all. final: the rest of the file need not be read.
-    every: yields all of them, in any order; None where the first are all.
-    """
+    """The problems of a block or a file."""
 
-    first: tuple[Problem, ...] = ()
-    total: int = 0
-    final: bool = False
+    first: tuple[Problem, ...] = ()  # the first SHOWN by line
+    total: int = 0  # how many there are
+    final: bool = False  # the rest of the file need not be read
+    # yields all of them, in any order; None where the first are all
     every: Callable[[], Iterator[Problem]] | None = None
 
     def all(self) -> Iterator[Problem]:

@@ -646,14 +646,12 @@ def _lacking(members: dict[str, Any], names: Iterable[str]) -> str:
 
 
 class _Lists(NamedTuple):
-    """The lists of a file. paths: of each in the file, for messages. queries: their ids. documents: of each.
-    names: of the members beside the lists.
-    """
+    """The lists of a file."""
 
-    paths: list[str]
-    queries: list[Any]
-    documents: list[list[Any]]
-    names: list[str]
+    paths: list[str]  # of each in the file, for messages
+    queries: list[Any]  # their ids
+    documents: list[list[Any]]  # of each
+    names: list[str]  # of the members beside the lists
 
     @property
     def first(self) -> bool:

@@ -237,11 +237,11 @@ def files_named(ids: Any, folder: str) -> list[str]:
 
 
 class TomlFile(Record):
-    """A TOML file. path: as the user gave it. content: its content as a dict."""
+    """A TOML file."""
 
-    path: str
+    path: str  # as the user gave it
     text: str
-    content: Mapping[str, Any]
+    content: Mapping[str, Any]  # of the text, as a dict
 
     def line_of(self, text: str, table: str = "") -> int | None:
         """The line, from 1, of a key or a string: in the table, else anywhere; None if nowhere.

@@ -284,9 +284,9 @@ def _number_of(value: Any) -> float:
 
 
 class Data:
-    """Data in memory, read as a file is: in blocks, by several threads, again and again. name: in messages."""
+    """Data in memory, read as a file is: in blocks, by several threads, again and again."""
 
-    name: str
+    name: str  # in messages
     rows: int
 
     @abstractmethod
@@ -423,11 +423,11 @@ def are_mappings(values: Iterable[Any]) -> bool:
 
 class Three(Data):
     """Three columns: query, document and number; and perhaps the subtopic. labels: what messages call their
-    values. ranks: a column of ranks beside scores. finished: if set, makes of the columns of a block what they
-    are read as, such as scores of ranks.
+    values.
     """
 
-    ranks: ColumnValues | None = None
+    ranks: ColumnValues | None = None  # beside scores
+    # if set, makes of the columns of a block what they are read as, such as scores of ranks
     finished: Callable[[Columns], Columns] | None = None
 
     def __init__(self, path: str, columns: Sequence[ColumnValues], labels: Sequence[str]) -> None:

@@ -116,12 +116,12 @@ def _regular(
 
 
 class Tokens(Record):
-    """Fields between spaces. start, end: of each. first, counts: of each line, its first one and how many."""
+    """Fields between spaces."""
 
-    start: Ints
-    end: Ints
-    first: Ints
-    counts: Ints
+    start: Ints  # of each field
+    end: Ints  # likewise
+    first: Ints  # the first field of each line
+    counts: Ints  # how many fields each line has
 
     def ids(self, block: Bytes, token: Ints) -> Ids:
         start = self.start[token]

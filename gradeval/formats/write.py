@@ -25,11 +25,11 @@ from gradeval.formats.sources import UTF8_MARK
 
 
 class Content(NamedTuple):
-    """Rows to write. role: 'qrels' or 'run'. tag: of a run. has_subtopics: whether the batches have some."""
+    """Rows to write."""
 
-    role: str
-    tag: bytes = b"gradeval"
-    has_subtopics: bool = False
+    role: str  # 'qrels' or 'run'
+    tag: bytes = b"gradeval"  # of a run
+    has_subtopics: bool = False  # whether the batches have some
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,22 +44,22 @@ _Check = Callable[[bytes], object]
 
 
 class FormatWriter(NamedTuple):
-    """write: writes all batches. refused: what of a batch the format cannot hold. has_subtopics: of qrels."""
+    """How a format is written."""
 
-    write: _Write
-    refused: Callable[[Columns, Content], LineProblems]
+    write: _Write  # writes all batches
+    refused: Callable[[Columns, Content], LineProblems]  # what of a batch the format cannot hold
     is_compressible: bool = True
-    has_subtopics: bool = True
+    has_subtopics: bool = True  # of qrels
 
 
 class _Query(NamedTuple):
-    """subtopics: of each document, or none."""
+    """The rows of a query."""
 
     id: bytes
     documents: list[bytes]
     values: Floats
     ranks: Floats
-    subtopics: list[bytes]
+    subtopics: list[bytes]  # of each document, or none
 
     def numbers(self, are_floats: bool = False) -> list[bytes]:
         """The shortest texts that read back equal. are_floats: with .0, as pytrec_eval needs scores of JSON."""

@@ -27,18 +27,15 @@ _NO_DOCUMENT = Ids.of([b"-1"])
 
 
 class Documents(Record, eq=False):
-    """The documents of queries, all judged, those of a query together. queries: the ids, (Q,). retrieved: how
-    many of the documents of each query the arrays have, (Q,); behind these are those that they lack. grade,
-    score: of each document, (N,); the score of one that they lack is -inf. scale: the different grades,
-    ascending.
-    """
+    """The documents of queries, all judged, those of a query together."""
 
-    queries: NDArray[Any]
+    queries: NDArray[Any]  # the ids, (Q,)
     segments: Segments
+    # how many documents of each query the arrays have, (Q,); behind these are those that they lack
     retrieved: Ints
-    grade: Floats
-    score: Floats
-    scale: Floats
+    grade: Floats  # of each document, (N,)
+    score: Floats  # likewise; of one that the arrays lack -inf
+    scale: Floats  # the different grades, ascending
 
     @classmethod
     def of(

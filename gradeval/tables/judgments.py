@@ -15,14 +15,12 @@ from gradeval.tables.terms import Terms
 
 
 class Hits(Record, eq=False):
-    """The relevant documents that a run retrieved, in rank order within their Q queries. rows: of the table of
-    judgments, int64 (H,). relevant: how many relevant documents were judged for each query, int64 (Q,).
-    """
+    """The relevant documents that a run retrieved, in rank order within their Q queries."""
 
-    rows: Ints
+    rows: Ints  # of the table of judgments, (H,)
     segments: Segments
-    rank: Floats
-    relevant: Ints
+    rank: Floats  # of each, (H,)
+    relevant: Ints  # how many relevant documents were judged for each query, (Q,)
 
     @classmethod
     def of(cls, judgments: Judgments, chosen: Bools, relevant: Ints) -> Hits:
@@ -64,44 +62,37 @@ class Hits(Record, eq=False):
 
 
 class BySubtopic(Record):
-    """The judgments of a table's documents for subtopics. subtopics: of the whole qrels. queries: which of
-    theirs those of the table are, (Q,). row: of the table, judgment: of the subtopics, int64 (T,).
-    """
+    """The judgments of a table's documents for subtopics."""
 
-    subtopics: Subtopics
-    queries: Ints
-    row: Ints
-    judgment: Ints
+    subtopics: Subtopics  # of the whole qrels
+    queries: Ints  # which of theirs those of the table are, (Q,)
+    row: Ints  # of the table, (T,)
+    judgment: Ints  # of the subtopics, (T,)
 
 
 class Judgments(Record, Recalling, eq=False):
-    """Ranks of the judged documents: a row for each judgment, in rank order within its query. The queries are a
-    part of those of the qrels. segments: the Q queries that rows belong to, in qrels order. grade: float64
-    (N,). rank: float64 (N,), 1-based, inf where the run did not retrieve the document (such rows come last).
-    score: float64 (N,), not increasing with the rank, -inf where not retrieved. document: the row of the qrels
-    this is, int64 (N,). retrieved: documents retrieved for each query, judged or not, int64 (Q,).
-    relevance_level: the lowest grade that counts as relevant, or None for any grade above 0. tag: the run tag.
-    scale: the distinct grades of the whole qrels, ascending, (K,), so that a part of a collection scores as it
-    would within the whole; by default those of this table. no_relevant: the value of a metric that needs a
-    relevant document for a query without one. first, last: for values expected over the orders of tied scores,
-    the ranks of the first and the last document with the score of each row, (N,), inf where not retrieved.
-    depth: the number of ranks that count. of_qrels: the subtopics of the qrels, where they have several.
+    """Ranks of the judged documents: N rows, one for each judgment, in rank order within its query. The queries
+    are a part of those of the qrels.
     """
 
-    segments: Segments
-    grade: Floats
-    rank: Floats
-    score: Floats
-    document: Ints
-    retrieved: Ints
-    relevance_level: float | None = None
-    tag: str = ""
+    segments: Segments  # the Q queries that rows belong to, in qrels order
+    grade: Floats  # float64 (N,)
+    rank: Floats  # float64 (N,), 1-based, inf where the run did not retrieve the document; such rows come last
+    score: Floats  # float64 (N,), not increasing with the rank, -inf where not retrieved
+    document: Ints  # the row of the qrels, int64 (N,)
+    retrieved: Ints  # documents retrieved for each query, judged or not, int64 (Q,)
+    relevance_level: float | None = None  # the lowest grade that counts as relevant; None: any above 0
+    tag: str = ""  # the run tag
+    # the distinct grades of the whole qrels, ascending, (K,), so that a part of a collection scores as it would
+    # within the whole; by default those of this table
     scale: Floats = None  # type: ignore[assignment]  # set below if not given
-    no_relevant: float = 0.0
+    no_relevant: float = 0.0  # the value of a metric that needs a relevant document for a query without one
+    # for values expected over the orders of tied scores: the rank of the first document with the score of each
+    # row, (N,), inf where not retrieved
     first: Floats | None = None
-    last: Floats | None = None
-    depth: float = np.inf
-    of_qrels: Subtopics | None = None
+    last: Floats | None = None  # likewise of the last document
+    depth: float = np.inf  # the number of ranks that count
+    of_qrels: Subtopics | None = None  # the subtopics of the qrels, where they have several
 
     def __post_init__(self) -> None:
         if self.scale is None:

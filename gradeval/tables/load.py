@@ -60,40 +60,38 @@ class OpenedQrels(Record):
 
 
 class RunTable(Record, eq=False):
-    """A run in memory. path: of its file, if any. ties: the default rule. collapse: rows of one document."""
+    """A run in memory."""
 
-    path: str | None
+    path: str | None  # of its file, if any
     columns: Columns
-    ties: str = DEFAULT_TIES
-    collapse: Collapse = EACH
+    ties: str = DEFAULT_TIES  # the default rule
+    collapse: Collapse = EACH  # rows of one document
 
     def __repr__(self) -> str:
         return f"RunTable(path={self.path!r}, rows={len(self.columns.value):,})"
 
 
 class TableFile(Record, eq=False):
-    """A file as a table. role: 'qrels' or 'run'. name: of one of several runs. letor: lines of LETOR qrels."""
+    """A file as a table."""
 
     source: Source
-    role: str
+    role: str  # 'qrels' or 'run'
     kind: str
     table: BlockTable
-    name: str = ""
-    letor: Letor | None = None
+    name: str = ""  # of one of several runs
+    letor: Letor | None = None  # lines of LETOR qrels
 
 
 class Run(Record, eq=False):
-    """A run that can be reduced to the judgments. path: its name in messages. opened: begins to read it. name:
-    its label, None for a name made from short_name, or from the path. nested: all of it, if it is dicts.
-    """
+    """A run that can be reduced to the judgments."""
 
-    path: str
-    opened: Callable[[], BlockTable]
+    path: str  # its name in messages
+    opened: Callable[[], BlockTable]  # begins to read it
     ties: str
     source: Source | None = None
-    name: str | None = None
+    name: str | None = None  # its label, None for one made from short_name, or from the path
     short_name: str | None = None
-    nested: Nested | None = None
+    nested: Nested | None = None  # all of it, if it is dicts
     collapse: Collapse = EACH
 
     def reduce(self, qrels: Qrels, jobs: int) -> Reduced:
@@ -491,14 +489,12 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
 
 
 class InputNames(Record):
-    """What options of input can name in the data of a call. path: in messages. role: 'qrels' or 'run', None for
-    either. columns: the names of its columns, none where these have no names. has_splits: as in BlockTable.
-    """
+    """What options of input can name in the data of a call."""
 
-    path: str
-    role: str | None
-    columns: Sequence[str] = ()
-    has_splits: bool = False
+    path: str  # in messages
+    role: str | None  # 'qrels' or 'run', None for either
+    columns: Sequence[str] = ()  # the names of its columns, none where these have no names
+    has_splits: bool = False  # as in BlockTable
 
 
 def check_inputs(inputs: Iterable[tuple[str | None, Any]], options: Options) -> None:

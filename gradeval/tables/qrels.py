@@ -93,17 +93,13 @@ class Ideal(Record, Recalling, eq=False):
 
 
 class Subtopics(Record, Recalling, eq=False):
-    """Judgments of documents for the subtopics of their queries: S of them, those of a document together.
-    segments: the queries that the documents belong to, as rows of the qrels. row: the document's, ascending,
-    int64 (S,). topic: a number for each subtopic of each query, int64 (S,). grade: float64 (S,). documents: the
-    ids of the rows of the qrels; None has them in order.
-    """
+    """Judgments of documents for the subtopics of their queries: S of them, those of a document together."""
 
-    segments: Segments
-    row: Ints
-    topic: Ints
-    grade: Floats
-    documents: Ids | None = None
+    segments: Segments  # the queries that the documents belong to, as rows of the qrels
+    row: Ints  # the document's, ascending, int64 (S,)
+    topic: Ints  # a number for each subtopic of each query, int64 (S,)
+    grade: Floats  # float64 (S,)
+    documents: Ids | None = None  # the ids of the rows of the qrels; None has them in order
 
     @classmethod
     def of(cls, segments: Segments, row: Ints, key: Words, grade: Floats, documents: Ids) -> Subtopics:

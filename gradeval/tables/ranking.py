@@ -100,10 +100,10 @@ NO_TIES = Ties(*[np.empty(0, np.int64)] * 3)
 
 
 class IdenticalIds(Record):
-    """The judged queries that retrieved a document with their own id. rank: its best one among tied scores."""
+    """The judged queries that retrieved a document with their own id."""
 
     query: Ints
-    rank: Ints
+    rank: Ints  # the best one of that document among tied scores
 
 
 NO_IDENTICAL_IDS = IdenticalIds(*[np.empty(0, np.int64)] * 2)
@@ -354,12 +354,10 @@ def _descending(score: Floats, lengths: Ints, rises: int, repeated: int) -> Ints
 
 
 class Collapse(Record):
-    """Which lines of a query are of one document, True where any are. delimiter: before the id of a passage,
-    b"" where ids are those of documents. duplicates: whether a line may repeat the id of another one.
-    """
+    """Which lines of a query are of one document, True where any are."""
 
-    delimiter: bytes = b""
-    duplicates: bool = False
+    delimiter: bytes = b""  # before the id of a passage, b"" where ids are those of documents
+    duplicates: bool = False  # whether a line may repeat the id of another one
 
     @classmethod
     def of(cls, options: Options) -> Collapse:

@@ -24,70 +24,68 @@ class Level(NamedTuple):
 
 class LevelGroup(NamedTuple):
     """The documents of one grade in a metric that orders all judged documents and no others, of equal scores
-    the lowest grade first. Their gain is their level. first, last: their positions in the ideal ranking.
+    the lowest grade first. Their gain is their level.
     """
 
     level: int
     grade: float
-    first: int
-    last: int
+    first: int  # the position of the first in the ideal ranking
+    last: int  # likewise of the last
     discount: float  # which they share
 
 
 class RelevanceFunction(Record, eq=False):
-    """φ of a metric whose gains are 2^φ - 1. of: (grade, query) of some rows -> their φ. points: query -> its
-    control points, (name, grade, φ) by ascending grade, none where φ is 0 at every grade. whisker: Q3 + 1.5
-    (Q3 - Q1) of the grades of each query, or what the metric has in its place, (Q,); None where φ is not
-    computed from the grades of a query, but is the same for every query.
-    """
+    """φ of a metric whose gains are 2^φ - 1."""
 
-    of: Callable[[Floats, Ints], Floats]
+    of: Callable[[Floats, Ints], Floats]  # (grade, query) of some rows -> their φ
+    # query -> its control points, (name, grade, φ) by ascending grade, none where φ is 0 at every grade
     points: Callable[[int], tuple[tuple[str, float, float], ...]]
+    # Q3 + 1.5 (Q3 - Q1) of the grades of each query, or what the metric has in its place, (Q,); None where φ is
+    # not computed from the grades of a query, but is the same for every query
     whisker: Floats | None = None
 
 
 class Details(Record, eq=False):
-    """What a metric has to show besides its terms. scaled: what gains are made from in place of the grade, of
-    each row of the table that the metric was given, (N,). symbol: that of its column. levels, groups: of a
-    table of one query, levels from the lowest grade, groups from the highest. phi: of all queries.
-    """
+    """What a metric has to show besides its terms."""
 
-    symbol: str = ""
+    symbol: str = ""  # of the column of `scaled`
+    # what gains are made from in place of the grade, of each row of the table that the metric was given, (N,)
     scaled: Floats | None = None
-    levels: Sequence[Level] = ()
-    phi: RelevanceFunction | None = None
-    groups: Sequence[LevelGroup] = ()
+    levels: Sequence[Level] = ()  # of a table of one query, from the lowest grade
+    phi: RelevanceFunction | None = None  # of all queries
+    groups: Sequence[LevelGroup] = ()  # of a table of one query, from the highest grade
 
 
 class Terms(Record, eq=False):
     """The value of each query as scale · (sum of its terms - base) / normalizer. Terms are added one by one in
-    order. Rows whose term is 0 may be omitted. segments: the Q queries that the T terms belong to. row: the
-    document of each term as a row of the table that the metric was given, int64 (T,); -1 is a document that
-    only the ideal ranking has. value: what each adds, float64 (T,), or one number for all. normalizer: (Q,), or
-    one number for all. The value is 0 where it is 0, and NaN where it is NaN. base: the sum whose value is 0,
-    (Q,), or one number for all. ideal: where the normalizer is the sum - base of the ideal ranking, what makes
-    its terms. has_relevant: which queries have a document that is relevant to the metric, (Q,); by default
-    those whose normalizer is not 0. unjudged: what each document adds that was retrieved and is not judged, and
-    so has no row; the base has it with the opposite sign. weight_at: where a term is a number of its document
-    times a weight of its rank, the weights of any ranks. cutoff: the last rank whose document has a term, (Q,),
-    or one number for all; None where all have. expected_total: where terms depend on more than their document
-    and its rank, what makes the total expected over orders of tied scores, (Q,), of Judgments.tied. details:
-    what makes what explain shows besides the terms.
+    order. Rows whose term is 0 may be omitted.
     """
 
-    segments: Segments
+    segments: Segments  # the Q queries that the T terms belong to
+    # the document of each term as a row of the table that the metric was given, int64 (T,); -1 is a document
+    # that only the ideal ranking has
     row: Ints
-    value: Floats | float
+    value: Floats | float  # what each adds, float64 (T,), or one number for all
+    # (Q,), or one number for all; the value is 0 where it is 0, and NaN where it is NaN
     normalizer: Floats | Ints | float = 1.0
-    base: Floats | float = 0.0
+    base: Floats | float = 0.0  # the sum whose value is 0, (Q,), or one number for all
     scale: float = 1.0
+    # where the normalizer is the sum - base of the ideal ranking, what makes its terms
     ideal: Callable[[], Terms] | None = None
+    # which queries have a document that is relevant to the metric, (Q,); by default those whose normalizer is
+    # not 0
     has_relevant: Bools | None = None
+    # what each document adds that was retrieved and is not judged, and so has no row; the base has it with the
+    # opposite sign
     unjudged: float = 0.0
+    # where a term is a number of its document times a weight of its rank, the weights of any ranks
     weight_at: Callable[[Floats], Floats] | None = None
+    # the last rank whose document has a term, (Q,), or one number for all; None where all have
     cutoff: float | Floats | Ints | None = None
+    # where terms depend on more than their document and its rank, what makes the total expected over orders of
+    # tied scores, (Q,), of Judgments.tied
     expected_total: Callable[[], Floats] | None = None
-    details: Callable[[], Details] = Details
+    details: Callable[[], Details] = Details  # what makes what explain shows besides the terms
 
     @cached_property
     def total(self) -> Floats:
@@ -138,15 +136,13 @@ class Terms(Record, eq=False):
 
 
 class DiscountedTerms(Terms, eq=False, kw_only=True):
-    """The terms of a DCG: value = gain / discount, in rank order within queries. rank: 1-based, in the ranking
-    whose terms these are. rank, gain, discount: float64 (T,). discount_at: the discount of any ranks, None
-    where it depends on more than the rank.
-    """
+    """The terms of a DCG, in rank order within queries."""
 
-    value: Floats
-    rank: Floats
-    gain: Floats
-    discount: Floats
+    value: Floats  # gain / discount, float64 (T,)
+    rank: Floats  # 1-based, in the ranking whose terms these are, float64 (T,)
+    gain: Floats  # float64 (T,)
+    discount: Floats  # float64 (T,)
+    # the discount of any ranks, None where it depends on more than the rank
     discount_at: Callable[[Floats], Floats] | None = None
 
     @classmethod

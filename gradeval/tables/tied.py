@@ -21,18 +21,14 @@ _NEGLIGIBLE = -70.0  # the logarithm of a probability
 
 
 class TieGroups(Record, eq=False):
-    """Groups of tied scores that hold some of the judged documents, in rank order within Q queries. within: how
-    the documents fall into the G groups; also groups of a single document. query: of each group. above: the
-    ranks above each group, size: its documents, judged or not, counted: its ranks within the cutoff, at least
-    1, float64 (G,). queries: how the groups fall into the queries.
-    """
+    """G groups of tied scores that hold some of the judged documents, in rank order within Q queries."""
 
-    within: Segments
-    query: Ints
-    above: Floats
-    size: Floats
-    counted: Floats
-    queries: Segments
+    within: Segments  # how the documents fall into the groups; also groups of a single document
+    query: Ints  # of each group, (G,)
+    above: Floats  # the ranks above each group, (G,)
+    size: Floats  # the documents of each, judged or not, (G,)
+    counted: Floats  # its ranks within the cutoff, at least 1, (G,)
+    queries: Segments  # how the groups fall into the queries
 
     @classmethod
     def of(cls, judgments: Judgments, rows: Ints, cutoff: float | None = None) -> TieGroups:
