@@ -32,7 +32,7 @@ from gradeval.render.table import BOLD, DIM, styled
 from gradeval.tables import ranking
 from gradeval.tables.load import TableFile, check_inputs, open_file
 from gradeval.tables.qrels import JudgmentRows, Qrels, is_relevant
-from gradeval.tables.reduction import Total, collect
+from gradeval.tables.reduction import Reduced, Total, collect
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -463,21 +463,24 @@ class Checks:
             )
         unjudged = facts.first_ids.get("unjudged", ())
         if has_common_query:
-            texts = "of the qrels is not in the run", "of the qrels are not in the run"
-            _warn_of(report, NoticeKind.MISSING, qrels, reduced.retrieved == 0, *texts)
-            if reduced.unjudged:
-                ids = first_names(map(named, unjudged), SHOWN_IDS)
-                message = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
-                report.warn(NoticeKind.UNJUDGED, f"{message}: {ids}" if ids else message)
-            if not np.isfinite(reduced.rank).any():
-                report.warn(
-                    NoticeKind.NOTHING_JUDGED, "no document of the run is judged", "Check the document ids"
-                )
-            if any(qrels_notices(qrels, reduced, Options())):
-                message = "every document is judged and its score is its grade"
-                report.warn(NoticeKind.QRELS_AS_RUN, message, "Is this the qrels file?")
+            _warn_of_run(report, qrels, reduced, unjudged)
         elif self.judgments is not None:
             _add(report, no_common_query(file.source.name, qrels.path, unjudged, Texts(qrels.queries)))
+
+
+def _warn_of_run(report: FileReport, qrels: Qrels, reduced: Reduced, unjudged: Sequence[str]) -> None:
+    """The warnings about a run beside its qrels. unjudged: the ids of the first unjudged queries."""
+    texts = "of the qrels is not in the run", "of the qrels are not in the run"
+    _warn_of(report, NoticeKind.MISSING, qrels, reduced.retrieved == 0, *texts)
+    if reduced.unjudged:
+        ids = first_names(map(named, unjudged), SHOWN_IDS)
+        message = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
+        report.warn(NoticeKind.UNJUDGED, f"{message}: {ids}" if ids else message)
+    if not np.isfinite(reduced.rank).any():
+        report.warn(NoticeKind.NOTHING_JUDGED, "no document of the run is judged", "Check the document ids")
+    if any(qrels_notices(qrels, reduced, Options())):
+        message = "every document is judged and its score is its grade"
+        report.warn(NoticeKind.QRELS_AS_RUN, message, "Is this the qrels file?")
 
 
 def _warn_of(
