@@ -281,18 +281,23 @@ def table(
     header = header_of(block.bytes[: block.size], delimiters, dict(options.columns))
     is_other = names and header and (tuple(header.names) != names or _QUOTE in block.bytes[: header.size])
     if header is None or is_other:
-        message = "the first line is no header with the names of at least two columns"
-        hint = "Without a header, use another format"
-        if names:
-            message = f"the first line is not {' '.join(names)}, separated by tabs"
-            hint = "Omit the format"
-        elif _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
-            hint = "The header must be the first line; remove what is before it"
-        raise InputError(source.name, message, hint=hint, line=1)
+        raise _no_header(source.name, names, block)
     header = header._replace(has_quotes=not names)
     chosen = choose(header.names, number, dict(options.columns), source.name)
     read = partial(_columns, header=header)
     return chosen_table(source, header.names, chosen, read, partial(_blocks, source, header))
+
+
+def _no_header(path: str, names: tuple[str, ...], block: Block) -> InputError:
+    """The error of a file without a header, or without these names."""
+    message = "the first line is no header with the names of at least two columns"
+    hint = "Without a header, use another format"
+    if names:
+        message = f"the first line is not {' '.join(names)}, separated by tabs"
+        hint = "Omit the format"
+    elif _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
+        hint = "The header must be the first line; remove what is before it"
+    return InputError(path, message, hint=hint, line=1)
 
 
 tsv_table = partial(table, delimiters="\t")
@@ -463,13 +468,19 @@ def msmarco_table(source: Source, number: str, options: Options) -> BlockTable:
                 last[query] = before[-1] + count
             rows = np.arange(len(columns.value))
             expected = rows - np.repeat(columns.bounds[:-1] - np.array(before, np.int64) - 1, counts)
-            for row in np.flatnonzero(columns.value != expected)[:1].tolist():
-                query = columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1]
-                rank = f"the rank is {columns.value[row]:g} where query {shown(query)} needs {expected[row]}"
-                hint = "Ranks must be 1, 2, … for each query in the order of the file"
-                wrong = LineProblems.of(columns.line[[row]], lambda _, rank=rank: rank, hint)  # type: ignore[misc]
-                problems = LineProblems.joined([columns.problems, wrong.replace(final=True)])
-                columns = columns.replace(problems=problems)
-            yield columns.replace(value=-columns.value)
+            problems = LineProblems.joined([columns.problems, _wrong_rank(columns, expected)])
+            yield columns.replace(value=-columns.value, problems=problems)
 
     return BlockTable.of(source, lambda columns: columns, blocks=blocks)
+
+
+def _wrong_rank(columns: Columns, expected: Ints) -> LineProblems:
+    """The first row whose rank is not the expected one, which ends the reading."""
+    rows = np.flatnonzero(columns.value != expected)
+    if not len(rows):
+        return NOTHING
+    row = int(rows[0])
+    query = columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1]
+    rank = f"the rank is {columns.value[row]:g} where query {shown(query)} needs {expected[row]}"
+    hint = "Ranks must be 1, 2, … for each query in the order of the file"
+    return LineProblems.listed([Problem(int(columns.line[row]), rank, hint)], final=True)

@@ -312,37 +312,14 @@ def read_scores(source: Source, letor: Letor, problems: Problems | None = None) 
 
 def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
     """The scores of a LETOR file's lines. problems: collects those of the lines. Raises InputError(s)."""
-
-    def read(block: Block) -> Columns:
-        columns = without_header(block, ("query", "index", "score")).light()
-        index = columns.documents
-        bad = [row for row, text in enumerate(index.tolist()) if not text.isdigit() or len(text) > 9]
-        message = "the index {} is not a non-negative integer"
-        of_index = LineProblems.of(columns.line[bad], lambda i: message.format(shown(index[bad[i]])))
-        return columns.replace(problems=LineProblems.joined([columns.problems, of_index]))
-
     problems = problems or Problems(source.name)
-    parts = [part for _, part in problems.until_enough(map(read, source.blocks()))]
+    parts = [part for _, part in problems.until_enough(map(_indexed_scores, source.blocks()))]
     problems.check()
     columns = Columns.joined(parts)
     if not len(columns.value):
         raise no_data(source.name, problems.lines)
-    query = np.repeat(IdIndex(letor.queries).find(columns.queries), np.diff(columns.bounds))
-    sizes = np.bincount(letor.query, minlength=len(letor.queries))
-    row_at = stable_order(letor.query)  # the lines of each query together
     index = np.array([int(text) for text in columns.documents.tolist()], np.int64)
-    unknown = np.flatnonzero((query < 0) | (index >= sizes[query]))
-
-    def reason(i: int) -> str:
-        row = int(unknown[i])
-        name = shown(columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1])
-        if query[row] < 0:
-            return f"query {name} is not in {letor.path}"
-        return f"index {index[row]} where query {name} has {sizes[query[row]]} lines in {letor.path}, from 0"
-
-    problems.add(LineProblems.of(columns.line[unknown], reason))
-    problems.check()
-    row = row_at[(np.cumsum(sizes) - sizes)[query] + index]
+    row = _rows_of_indexes(columns, index, letor, problems)
     line = np.full(len(letor.line), -1)
     line[row[::-1]] = columns.line[::-1]  # that of the first score of each
     again = np.flatnonzero(columns.line != line[row])
@@ -357,3 +334,35 @@ def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None)
     number = np.empty(len(row))
     number[row] = columns.value
     return letor.columns(number).replace(line=line)
+
+
+def _indexed_scores(block: Block) -> Columns:
+    """The lines of RankLib; the documents are the indexes of lines in their query."""
+    columns = without_header(block, ("query", "index", "score")).light()
+    index = columns.documents
+    bad = [row for row, text in enumerate(index.tolist()) if not text.isdigit() or len(text) > 9]
+    message = "the index {} is not a non-negative integer"
+    of_index = LineProblems.of(columns.line[bad], lambda i: message.format(shown(index[bad[i]])))
+    return columns.replace(problems=LineProblems.joined([columns.problems, of_index]))
+
+
+def _rows_of_indexes(columns: Columns, index: Ints, letor: Letor, problems: Problems) -> Ints:
+    """The data line of the LETOR file that each score is of. index: of that line in its query. problems: gains
+    those of lines that are not there. Raises InputError(s).
+    """
+    query = np.repeat(IdIndex(letor.queries).find(columns.queries), np.diff(columns.bounds))
+    sizes = np.bincount(letor.query, minlength=len(letor.queries))
+    unknown = np.flatnonzero((query < 0) | (index >= sizes[query]))
+
+    def reason(i: int) -> str:
+        row = int(unknown[i])
+        name = shown(columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1])
+        if query[row] < 0:
+            return f"query {name} is not in {letor.path}"
+        return f"index {index[row]} where query {name} has {sizes[query[row]]} lines in {letor.path}, from 0"
+
+    problems.add(LineProblems.of(columns.line[unknown], reason))
+    problems.check()
+    by_query = stable_order(letor.query)  # the lines of each query together
+    rows: Ints = by_query[(np.cumsum(sizes) - sizes)[query] + index]
+    return rows

@@ -338,17 +338,19 @@ class Nested(Data):
         self.queries = list(data)
         self.documents: list[Mapping[Any, Any]] = list(data.values())
         if not are_mappings(self.documents):
-            for query, documents in zip(self.queries, self.documents, strict=True):
-                if not hasattr(documents, "items"):  # a dict of numba has it
-                    message = f"{described(documents)} is not a dict {{document: {number}}}"
-                    lists = "Lists {query: [document, …]} are read from JSON files only"
-                    hint = lists if isinstance(documents, (list, tuple)) else ""
-                    raise InputError(path, f"query {_named(query)}: {message}", hint=hint)
-            self.documents = [
-                members if isinstance(members, Mapping) else dict(members.items()) for members in self.documents
-            ]
+            self.documents = [*starmap(self._as_mapping, zip(self.queries, self.documents, strict=True))]
         self.offsets: Ints = np.array([0, *map(len, self.documents)], np.int64).cumsum()
         self.rows = int(self.offsets[-1])
+
+    def _as_mapping(self, query: Any, documents: Any) -> Mapping[Any, Any]:
+        if isinstance(documents, Mapping):
+            return documents
+        if hasattr(documents, "items"):  # as a dict of numba has it
+            return dict(documents.items())
+        message = f"{described(documents)} is not a dict {{document: {self.number}}}"
+        lists = "Lists {query: [document, …]} are read from JSON files only"
+        hint = lists if isinstance(documents, (list, tuple)) else ""
+        raise InputError(self.name, f"query {_named(query)}: {message}", hint=hint)
 
     def cuts(self, rows: int | None = None) -> list[int]:
         """rows: how many a block has, about."""

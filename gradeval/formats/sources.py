@@ -127,17 +127,8 @@ class Source:
         if "\0" in self.path:
             raise InputError(printable(self.path), "a path cannot contain a NUL byte")
         folder = os.path.join(self.path, "qrels")
-        if os.path.isdir(folder):  # of BEIR: qrels/test.tsv, or the only file there
-            try:
-                files = files_of(folder)
-            except OSError as error:
-                raise InputError(self.path, error.strerror or str(error)) from None
-            tests = [path for path in files if os.path.basename(path) == "test.tsv"] or files
-            if len(tests) != 1:
-                several = f"several files of judgments: {first_names(files, 10)}"
-                message = several if files else "its folder qrels has no files"
-                raise InputError(self.path, message, hint="Give one of them" if files else "")
-            [self.path] = tests
+        if os.path.isdir(folder):
+            self.path = _judgments_in(folder, self.path)
         self.name = "<stdin>" if self.path == "-" else self.path
         self._is_watched = False
         self.compression = ""
@@ -459,6 +450,21 @@ def _behind_last_line(buffer: Bytes, filled: int) -> int:
         if end > start:
             return end
     return 0
+
+
+def _judgments_in(folder: str, path: str) -> str:
+    """The judgments of BEIR: qrels/test.tsv, or the only file there. path: of errors."""
+    try:
+        files = files_of(folder)
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error)) from None
+    tests = [file for file in files if os.path.basename(file) == "test.tsv"] or files
+    if not tests:
+        raise InputError(path, "its folder qrels has no files")
+    if len(tests) > 1:
+        message = f"several files of judgments: {first_names(files, 10)}"
+        raise InputError(path, message, hint="Give one of them")
+    return tests[0]
 
 
 def changed_error(name: str) -> InputError:
