@@ -229,6 +229,24 @@ def twenty_runs(folder: Path) -> Benchmark:
     )
 
 
+def many_runs(folder: Path) -> Benchmark:
+    """What is evaluated leaves with its run: the judgments of 500 runs do not pile up."""
+    qrels, run = folder / "qrels.txt", folder / "bm25.txt"
+    names = [f"run{number}={run}" for number in range(500)]
+    every = replace(gradeval("500 runs", qrels, *names, *METRICS, "-j", "1"), values=None, once=True)
+    one = gradeval(OURS, qrels, run, *METRICS, "-j", "1")
+    return Benchmark(
+        "500 runs in one call: 5,000 queries × 10 documents, 100 judgments a query",
+        [one, every],
+        [
+            Target(
+                "peak memory, of one run's", 2, lambda results: peak(every.name)(results) / peak(OURS)(results)
+            )
+        ],
+        "other tools evaluate a run at a time",
+    )
+
+
 def shuffled(folder: Path) -> Benchmark:
     targets = [Target("wall time, of trec_eval's", 1, wall(OURS, "trec_eval"))]
     return Benchmark("(a) shuffled by lines", with_peers(folder, "ir_measures", "pytrec_eval"), targets)
@@ -299,5 +317,5 @@ def scores(folder: Path) -> Benchmark:
 
 SUITE: dict[str, Callable[[Path], Benchmark]] = {
     "a": msmarco, "b": many_queries, "c": small, "d": deep, "e": letor, "f": twenty_runs, "g": shuffled,
-    "h": in_memory, "i": on_spark, "j": scores,
+    "h": in_memory, "i": on_spark, "j": scores, "k": many_runs,
 }  # fmt: skip
