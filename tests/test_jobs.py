@@ -65,10 +65,10 @@ def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
 
     def evaluated(jobs: int) -> tuple[Any, ...]:
         told: list[tuple[int, int]] = []
-        with monkeypatch.context() as watched:
-            watched.setattr(Source, "watch", lambda *sizes: told.append(sizes))
-            given = [*paths, tmp_path / "missing"]
-            results = evaluate(judged, given, "AP nDCG@10 muAP num_ret", jobs=jobs, errors="keep")
+        qrels, *runs = (
+            Source(path, lambda *sizes: told.append(sizes)) for path in (judged, *paths, tmp_path / "missing")
+        )
+        results = evaluate(qrels, runs, "AP nDCG@10 muAP num_ret", jobs=jobs, errors="keep")
         [failed] = results.failed
         return results.to_dict(per_query=True), str(failed.error), [*map(sum, zip(*told, strict=True))]
 

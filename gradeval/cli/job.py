@@ -19,7 +19,7 @@ import click
 from click.core import ParameterSource
 
 from gradeval import errors, process
-from gradeval.file_formats import labelled, run_files
+from gradeval.file_formats import LabelledRuns, labelled, run_files
 from gradeval.notices import EvaluationWarning, Notice, NoticeKind, sentences
 from gradeval.options import LaterIds, parse_ids
 from gradeval.render import Digits, format_of
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from gradeval.evaluation.results import FailedRun
     from gradeval.formats.output import OutputFile
+    from gradeval.formats.sources import Watch
     from gradeval.render.document import Printable
 
 PATIENCE = 1.0  # seconds before progress is shown
@@ -133,17 +134,36 @@ class Job:
     @contextmanager
     def running(self) -> Iterator[Progress]:
         """The evaluation: shows progress, and attributes unknown queries to --query-ids."""
-        from gradeval.formats.sources import Source
-
         process.imported()
-        Source.watch = self.progress.watch if self.progress.enabled else None
         try:
             yield self.progress
         except errors.UnknownQueryError as error:
             raise (self.query_ids.unknown(error) if self.query_ids else error) from None
         finally:
-            Source.watch = None
             self.progress.close()
+
+    @property
+    def watch(self) -> Watch | None:
+        """What files tell of their reading, for the progress bar."""
+        return self.progress.watch if self.progress.enabled else None
+
+    def watched(self, data: Any) -> Any:
+        """Files instead of their paths, whose reading the progress bar shows: a path, (label, path) pairs or a
+        sequence of paths. Directories and data stay as they are.
+        """
+        if self.watch is None:
+            return data
+        from gradeval.formats.sources import Source  # for a terminal only
+
+        if isinstance(data, LabelledRuns):
+            return LabelledRuns((label, self.watched(run)) for label, run in data)
+        if isinstance(data, (list, tuple)):
+            return [self.watched(path) for path in data]
+        if isinstance(data, Source):
+            data.watch = self.watch
+        elif isinstance(data, str) and (data == "-" or os.path.isfile(data)):
+            return Source(data, self.watch)
+        return data
 
     def report_failed(self, failed: Sequence[FailedRun]) -> bool:
         """Print the errors of runs, each once; whether there are any."""

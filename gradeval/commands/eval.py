@@ -11,6 +11,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
 from gradeval.errors import InputError, named
+from gradeval.file_formats import LabelledRuns
 from gradeval.notices import Notice, NoticeKind
 from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
 from gradeval.render import WRITERS
@@ -97,7 +98,7 @@ def eval_command(
     in_json = job.format == "json"
     with job.running():
         plan = Plan(specs, chosen, shows_queries=per_query, keeps_values=keeps, hashes=in_json or job.signature)
-        results = evaluate_all(plan, judgments, opened, output.on_run)
+        results = evaluate_all(plan, job.watched(judgments), job.watched(LabelledRuns(opened)), output.on_run)
     has_failed = job.strict and results.failed
     if has_failed or not job.passes([*results.notices, *excluded, *output.notices], runs=len(results.runs)):
         return 2

@@ -27,7 +27,7 @@ from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult
 from gradeval.evaluation.runs import check_labels, names_by_path, path_of, separate_runs, with_saved
 from gradeval.evaluation.score import check_expected
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import Source, Watch
 from gradeval.notices import EvaluationWarning, NoticeKind, Notices, sentences
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.registry.spec import Metrics, parse
@@ -175,12 +175,12 @@ class Evaluation:
         processes = min(self.jobs, len(runs))
 
         def in_process(position: int, tell: Callable[[int, int], None]) -> list[Outcome | FailedRun]:
-            Source.watch = tell if Source.watch is not None else None
+            waiting.watched_by(tell)
             opened = self._opened_runs(waiting, position)
             return [*ordered_map(evaluate, opened, -(-waiting.at_once // processes))]
 
         if processes > 1 and waiting.are_worth_processes:
-            by_process = forked_map(in_process, len(runs), processes, Source.watch)
+            by_process = forked_map(in_process, len(runs), processes, waiting.watch)
             if by_process is not None:
                 return chain.from_iterable(
                     waiting.unfinished(position) if outcomes is None else outcomes
@@ -284,6 +284,17 @@ class _Waiting(NamedTuple):
     def are_worth_processes(self) -> bool:
         sizes = sorted(load.stored_size(run) for _, run in self.runs)
         return sum(sizes[:-1]) >= _WORTH_PROCESSES
+
+    @property
+    def watch(self) -> Watch | None:
+        """What watches the runs while they are read, if anything does."""
+        return next((run.watch for _, run in self.runs if isinstance(run, Source)), None)
+
+    def watched_by(self, tell: Watch) -> None:
+        """Tell this, in a process of its own, what is read of runs that are watched."""
+        for _, run in self.runs:
+            if isinstance(run, Source) and run.watch is not None:
+                run.watch = tell
 
     def unfinished(self, position: int) -> Sequence[FailedRun]:
         """The run, or those of a file, whose process has ended."""

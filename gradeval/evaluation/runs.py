@@ -206,7 +206,7 @@ def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:
 def _may_be_saved(path: str | bytes | os.PathLike[str] | Source) -> bool:
     """Whether a run may be a saved result: its beginning is JSON, or cannot be seen here."""
     if isinstance(path, Source):
-        return True
+        return path.was_opened or _may_be_saved(path.path)
     try:
         if not os.path.isfile(path):
             return path == "-" or os.path.exists(path)

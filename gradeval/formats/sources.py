@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -112,6 +112,9 @@ class Block(Record):
     too_long: bool = False
 
 
+Watch = Callable[[int, int], object]
+
+
 class Source:
     """A file as the user named it ('-' is standard input), which can be read from its beginning repeatedly.
     A folder of BEIR, which has a folder qrels, is its judgments. What a pipe delivers is copied to a temporary
@@ -120,9 +123,7 @@ class Source:
     for the progress bar of a command.
     """
 
-    watch: ClassVar[Callable[[int, int], object] | None] = None
-
-    def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
+    def __init__(self, path: str | bytes | os.PathLike[str], watch: Watch | None = None) -> None:
         self.path = os.fsdecode(path)
         if "\0" in self.path:
             raise InputError(printable(self.path), "a path cannot contain a NUL byte")
@@ -130,6 +131,7 @@ class Source:
         if os.path.isdir(folder):
             self.path = _judgments_in(folder, self.path)
         self.name = "<stdin>" if self.path == "-" else self.path
+        self.watch = watch
         self._is_watched = False
         self.compression = ""
         self._pipe: _Pipe | None = None
@@ -137,6 +139,10 @@ class Source:
         self._state: tuple[int, int, int] | None = None
         self._hashes = False
         self._digest = ""  # of the last reading that reached the end
+
+    @property
+    def was_opened(self) -> bool:
+        return self._state is not None or self._pipe is not None
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """The decompressed bytes in blocks of about this size, cut at line ends. Raises InputError."""
@@ -300,9 +306,9 @@ class Source:
 
     def _opened(self) -> io.RawIOBase:
         """The stored bytes, from the beginning."""
-        if not self._is_watched and Source.watch is not None:
+        if not self._is_watched and self.watch is not None:
             self._is_watched = True
-            Source.watch(self.stored_size, 0)
+            self.watch(self.stored_size, 0)
         if self._pipe is None:
             file = io.FileIO(self._named(), closefd=self.path != "-")
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -344,8 +350,8 @@ class _Stored(io.RawIOBase):
             self.source.ended(self.file, self.hasher)
             self.has_ended = True
             return 0
-        if Source.watch is not None:
-            Source.watch(0, count)
+        if self.source.watch is not None:
+            self.source.watch(0, count)
         if self.hasher is not None:
             self.hasher.update(memoryview(buffer)[:count])
         self.offset += count

@@ -167,8 +167,7 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert out.text.count("\n") == 4
     # it never passes the end: a file may be read in part to tell its format, or twice to sort it
     with terminal() as shown, closing(Progress()) as bar:
-        source = Source("q")
-        monkeypatch.setattr(Source, "watch", bar.watch)
+        source = Source("q", bar.watch)
         for _ in range(3):
             list(source.blocks())
         assert bar.read > bar.total == os.path.getsize("q")

@@ -57,14 +57,13 @@ def test_files(files):
         assert results.qrels_sha256 is None and results.runs[0].sha256 is None
 
 
-def test_features_are_hashed_as_their_file(tmp_path, monkeypatch):
+def test_features_are_hashed_as_their_file(tmp_path):
     path = tmp_path / "letor"
     path.write_bytes(b"1 qid:1 1:3 2:1 # a\n0 qid:1 1:2 2:2 # b\n")
     watched = []
-    monkeypatch.setattr(Source, "watch", lambda size, count: watched.append(size))
-    results = evaluate_all(
-        Plan(parse("AP"), Options(features="1,2"), hashes=True), str(path), [(None, str(path))]
-    )
+    qrels, run = (Source(path, lambda size, count: watched.append(size)) for _ in range(2))
+    plan = Plan(parse("AP"), Options(features="1,2"), hashes=True)
+    results = evaluate_all(plan, qrels, [(None, run)])
     assert results.failed == () and sum(watched) == path.stat().st_size
     expected = Source(path).sha256()
     assert {results.qrels_sha256, *(run.sha256 for run in results.runs)} == {expected}

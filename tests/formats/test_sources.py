@@ -185,7 +185,7 @@ def test_a_hash_and_progress_are_taken_while_the_file_is_read(pack, piped, file,
         next(source.blocks(64))
         for size in (1 << 12, 1 << 20):
             check_blocks(source, size, LINES)
-        monkeypatch.setattr(Source, "watch", lambda size, count: steps.append(count))
+        source.watch = lambda size, count: steps.append(count)
         assert source.sha256() == source.sha256() == hashlib.sha256(compressed).hexdigest()
         assert sum(steps) == 0 and source.expected_size >= len(LINES)
         assert source.stored_size == (0 if piped else len(compressed))

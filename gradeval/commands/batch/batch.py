@@ -34,6 +34,7 @@ from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.plan import Plan, with_weights
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, position_of, signature_of
 from gradeval.evaluation.runs import with_saved
+from gradeval.file_formats import LabelledRuns
 from gradeval.formats.json import parse_json
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import read_text
@@ -386,9 +387,11 @@ def evaluate_batch(
     jobs: int,
     on_cell: Callable[[BatchCell], None] = lambda cell: None,
     on_collection: Callable[[Batch], None] | None = None,
+    watched: Callable[[Any], Any] = lambda data: data,
 ) -> Batch:
     """Evaluate what a manifest says. earlier: cells that are kept if what they were made from is unchanged.
     on_cell: is shown each cell as soon as it is evaluated. on_collection: what is there after each collection.
+    watched: makes qrels and runs such as tell of their reading.
     """
     baseline = manifest.baseline
     for collection in manifest.collections:
@@ -419,7 +422,7 @@ def evaluate_batch(
 
     for row in rows:
         systems = [system for system in manifest.systems if (row.name, system) not in cells]
-        cells |= {cell.key: cell for cell in row.evaluated(systems, on_cell)}
+        cells |= {cell.key: cell for cell in row.evaluated(systems, on_cell, watched)}
         if on_collection is not None:
             on_collection(result())
     return result()
@@ -510,8 +513,10 @@ class _CollectionCells:
         made_with = cell.baseline, cell.baseline_sha256, cell.min_coverage
         return (cell.sha256, cell.qrels_sha256, made_with) == (*hashes, compared_with)
 
-    def evaluated(self, systems: Sequence[str], on_cell: Callable[[BatchCell], None]) -> list[BatchCell]:
-        return _Evaluation(self, systems, on_cell).cells_of_all()
+    def evaluated(
+        self, systems: Sequence[str], on_cell: Callable[[BatchCell], None], watched: Callable[[Any], Any]
+    ) -> list[BatchCell]:
+        return _Evaluation(self, systems, on_cell, watched).cells_of_all()
 
     def exists(self, system: str) -> bool:
         return system in self.manifest.features or os.path.exists(self.paths[system])
@@ -560,11 +565,16 @@ class _Evaluation:
     """The cells of some systems of a collection, each as soon as it is known."""
 
     def __init__(
-        self, collection: _CollectionCells, systems: Sequence[str], on_cell: Callable[[BatchCell], None]
+        self,
+        collection: _CollectionCells,
+        systems: Sequence[str],
+        on_cell: Callable[[BatchCell], None],
+        watched: Callable[[Any], Any],
     ) -> None:
         self.collection = collection
         self.systems = systems
         self.on_cell = on_cell
+        self.watched = watched
         self.features = collection.manifest.features
         self.cells: dict[str, BatchCell] = {}
         self.waiting: list[str] = []  # for their results, which come in this order
@@ -627,7 +637,7 @@ class _Evaluation:
                 hashes=True,
                 is_part=True,
             )
-            results = evaluate_all(plan, qrels, runs, self.on_run)
+            results = evaluate_all(plan, self.watched(qrels), self.watched(LabelledRuns(runs)), self.on_run)
         except GradevalError as error:  # of the qrels, or of options that do not suit them
             self.fail([*self.waiting], error)
             return

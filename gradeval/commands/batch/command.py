@@ -98,6 +98,7 @@ def batch_command(
             jobs,
             on_cell=lambda cell: job.report(cell.errors),
             on_collection=show if resume and not job.strict else None,
+            watched=job.watched,
         )
     statuses = {cell.status for cell in batch.cells.values()}
     if (job.strict and "failed" in statuses) or not job.passes(batch.notices, runs=len(batch.cells)):

@@ -114,7 +114,7 @@ def compare_command(
     comparison: Comparison | None
     with job.running():
         if of_values:
-            comparison = _compared_tables(runs, metrics, lower_is_better, options)
+            comparison = _compared_tables(job.watched(runs), metrics, lower_is_better, options)
         else:
             comparison = _compared_runs(job, files[0], runs, metrics or None, options, per_query=per_query)
     if comparison is None or not job.passes(comparison.notices, runs=len(comparison.values.runs)):
@@ -172,10 +172,10 @@ def _compared_runs(
     from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
 
     compared_as, evaluation = split_options(options)
-    paths = runs or [(None, qrels)]
+    paths = runs or LabelledRuns([(None, qrels)])
     hashes = job.format == "json" or job.signature
     results, specs = evaluate_to_compare(
-        qrels, paths, metrics, evaluation, hashes=hashes, shows_queries=per_query
+        job.watched(qrels), job.watched(paths), metrics, evaluation, hashes=hashes, shows_queries=per_query
     )
     if job.report_failed(results.failed):
         return None

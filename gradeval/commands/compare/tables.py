@@ -123,7 +123,7 @@ def _read_tables(files: Sequence[tuple[str | None, Any]], column: str | None) ->
     read = list[ValueTable]()
     planned = list[tuple[str | None, str, str]]()
     for label, file in files:
-        of_file = read_values(source := Source(source_of(file).path), column)
+        of_file = read_values(source := source_of(file), column)
         for table in of_file:
             name = table.name or _SUFFIX.sub("", short_name(source.name))
             of_run = f":{name}" if len(of_file) > 1 else ""  # a label then begins the names of all

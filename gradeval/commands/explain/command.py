@@ -99,8 +99,8 @@ def explain_command(
 
     options["against"] = None if against is None else LabelledRuns([labelled(against)])
     with job.running():
-        runs = LabelledRuns([labelled(run or qrels)])
-        explanations = explain(qrels, runs, metrics or METRIC, ids or None, **options)
+        runs = job.watched(LabelledRuns([labelled(run or qrels)]))
+        explanations = explain(job.watched(qrels), runs, metrics or METRIC, ids or None, **options)
     notices = [*explanations[0].notices, *_nothing_retrieved(explanations)]
     texts = [explanation.query_text for explanation in explanations if explanation.query_text]
     notices += text_notices(options["text"], explanations[0].titles, options["queries_text"], texts)

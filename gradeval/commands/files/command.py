@@ -95,7 +95,7 @@ def validate_command(
         from gradeval.commands.files.validate import Checks
 
         roles = [role or ("run" if index else None) for index in range(len(files))]
-        report = Checks(Options(**options), max_errors).validation(files, roles)
+        report = Checks(Options(**options), max_errors, job.watch).validation(files, roles)
     is_accepted = job.accepts(report.notices)
     is_wrong = bool(report.errors) or not is_accepted
     if job.strict and is_wrong:  # nothing on standard output
@@ -153,8 +153,8 @@ def convert_command(
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")
     chosen = Options(**options)
-    opened = Source(source)
-    letor = None if qrels is None else Source(qrels)
+    opened = Source(source, job.watch)
+    letor = None if qrels is None else Source(qrels, job.watch)
     with job.running(), stream(file) as sink:
         name = "" if file is None else target
         converted = convert_file(opened, sink, name, conversion, chosen, qrels=letor)

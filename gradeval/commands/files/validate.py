@@ -23,7 +23,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.detect import format_of, role_of
 from gradeval.formats.diagnostics import LineProblems, Problem, Problems, no_data, shown
 from gradeval.formats.scan import CR, LF, SPACE, TAB
-from gradeval.formats.sources import BLOCK, Block, Source
+from gradeval.formats.sources import BLOCK, Block, Source, Watch
 from gradeval.notices import NoticeKind, many
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.records import fields_of
@@ -347,8 +347,9 @@ def validate(
 class Checks:
     """Checks files one after another; the qrels are kept for the runs. max_errors: that of validate()."""
 
-    def __init__(self, options: Options, max_errors: int | None) -> None:
+    def __init__(self, options: Options, max_errors: int | None, watch: Watch | None = None) -> None:
         self.options = options
+        self.watch = watch
         self.limit = MAX_ERRORS if max_errors is None else whole("max_errors", max_errors, 0, MAX_ERRORS)
         self.jobs = options.jobs or default_jobs()
         self.judgments: Qrels | None = None
@@ -356,7 +357,7 @@ class Checks:
 
     def validation(self, paths: Sequence[Any], roles: Sequence[str | None]) -> Validation:
         """roles: 'qrels' or 'run', None where the content decides; one that may be either is the qrels."""
-        sources = [ObservedSource(path) for path in paths]
+        sources = [ObservedSource(path, self.watch) for path in paths]
         check_inputs([*zip(roles, paths, strict=True)], self.options)
         reports: list[FileReport] = []
         for source, known_role in zip(sources, roles, strict=True):

@@ -181,7 +181,9 @@ def gate_command(
         judgments, runs = gate.opened(qrels, run, None if force else settings.baseline)
         hashes = update_baseline or job.format == "json"
         with job.running():
-            results = gate.evaluate_to_gate(judgments, runs, settings.checks, chosen, hashes=hashes)
+            results = gate.evaluate_to_gate(
+                job.watched(judgments), job.watched(runs), settings.checks, chosen, hashes=hashes
+            )
         if force and updated:
             return _replace_baseline(job, results, settings, updated)
         report = reports.judge(results, settings, worst)
@@ -298,7 +300,7 @@ def _write_first_config(
     judgments, runs = gate.opened(qrels, run, baseline)
     checks = gate.first_checks(runs, metrics)
     with job.running():
-        results = gate.evaluate_to_gate(judgments, runs, checks, options)
+        results = gate.evaluate_to_gate(job.watched(judgments), job.watched(runs), checks, options)
     if job.report_failed(results.failed):
         return 2
     path = None if baseline is None else labelled(baseline)[1]

@@ -30,7 +30,7 @@ from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results, Runs, SavedResult
 from gradeval.evaluation.runs import with_saved
 from gradeval.evaluation.saved import check_metrics, common_metrics
-from gradeval.file_formats import labelled
+from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_TO_GATE, Notice, NoticeKind, many
@@ -264,10 +264,11 @@ class GateReport(Printable):
         }
 
 
-def opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs]:
+def opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, LabelledRuns]:
     """The qrels and the runs of a command line; without a run it is a feature of the qrels."""
     runs = [(None, qrels) if run is None else labelled(run)]
-    return with_saved(qrels, runs if baseline is None else [*runs, labelled(baseline)])
+    judgments, opened = with_saved(qrels, runs if baseline is None else [*runs, labelled(baseline)])
+    return judgments, LabelledRuns(opened)
 
 
 def evaluate_to_gate(

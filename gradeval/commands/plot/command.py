@@ -85,7 +85,8 @@ def _plot(
             raise click.UsageError("--output and --save name the same file.")
     with job.running() as progress:
         options |= {"progress": progress.steps} if has_steps else {}
-        picture: pictures.Picture = getattr(pictures, name)(*inputs, **options)
+        watched = [job.watched(data) for data in inputs]
+        picture: pictures.Picture = getattr(pictures, name)(*watched, **options)
     data, notices = (b"", []) if file is None else picture.image(kind, size)
     if not job.passes([*picture.notices, *notices], runs=picture.runs_read):
         return 2

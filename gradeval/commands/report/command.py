@@ -87,7 +87,9 @@ def report_command(
     command = shlex.join(["gradeval", *click.get_current_context().find_root().meta["gradeval.args"]])
     paths = LabelledRuns(labelled or [(None, qrels)])
     with job.running() as progress:
-        page = report(qrels, paths, metrics or None, progress=progress.steps, **options)
+        page = report(
+            job.watched(qrels), job.watched(paths), metrics or None, progress=progress.steps, **options
+        )
     notices = list(page.notices)
     if page.explained:
         notices += text_notices(options["text"], page.titles, options["queries_text"], page.query_texts)

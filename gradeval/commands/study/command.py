@@ -62,7 +62,7 @@ def _show(job: Job, name: str, *inputs: Any, has_steps: bool = False, **options:
     options = {name: value for name, value in options.items() if value != ()}
     with job.running() as progress:
         options |= {"progress": progress.steps} if has_steps else {}
-        study = getattr(experiments, name)(*inputs, **options)
+        study = getattr(experiments, name)(*map(job.watched, inputs), **options)
     if not job.passes(*study.noticed, runs=study.runs_read):
         return 2
     job.print(study, table=job.table)
