@@ -276,18 +276,38 @@ def _any_floats(text: Ids) -> tuple[Floats, Ints]:
     Digits are read eight at a time. A number whose digits stay below 2^53 is one exact division; below 2^63
     a division in twice the precision, checked to round the right way; all others are left to float().
     """
-    block, start, end = text.block, text.start, text.start + text.length
-    first = block[start]
+    first = text.block[text.start]
     negative = first == MINUS
     signed = negative | (first == PLUS)
-    if signed.any():
-        start = start + signed
-    view = words(block)
+    mantissa, decimals, hard = _decimal_digits(text, text.start + signed if signed.any() else text.start)
+    hard |= decimals > 22
+    np.minimum(decimals, 22, out=decimals)
+    scale = _POWERS_FLOAT[decimals]
+    values = mantissa.astype(np.float64)
+    values /= scale
+    large = np.flatnonzero((mantissa >= _EXACT) & ~hard)
+    if len(large):
+        values[large], unsure = _long_division(mantissa[large], scale[large])
+        hard[large] = unsure
+    np.negative(values, out=values, where=negative)
+    hard_rows = np.flatnonzero(hard)
+    if not len(hard_rows):
+        return values, hard_rows
+    values[hard_rows] = _python_floats(text.take(hard_rows))
+    return values, hard_rows[~np.isfinite(values[hard_rows])]
+
+
+def _decimal_digits(text: Ids, start: Ints) -> tuple[Words, Ints, Bools]:
+    """The digits of each field from these offsets on, as an integer; how many of them are decimals; and which
+    fields have too many, or are no digits with a point.
+    """
+    end = text.start + text.length
+    view = words(text.block)
     digits, count = _leading_digits(view[start])
     mantissa = eight_digits(digits << (_64 - (count << _3)))
     at = start + count.view(np.int64)
     decimals = np.zeros(len(start), np.int64)
-    has_point = block[at] == DOT
+    has_point = text.block[at] == DOT
     hard = np.where(has_point, (count == 0) & (at + 1 == end), (count == 0) | (at != end))
     # then the digits behind the point, for the rows that have some
     rows = _chosen(has_point & (at + 1 < end))
@@ -306,26 +326,19 @@ def _any_floats(text: Ids) -> tuple[Floats, Ints]:
         more = _chosen(fits & (at < end[rows]))
         at = at[more]
         rows = np.arange(len(start))[rows][more] if len(at) else rows
-    hard |= decimals > 22
-    np.minimum(decimals, 22, out=decimals)
-    scale = _POWERS_FLOAT[decimals]
-    values = mantissa.astype(np.float64)
-    values /= scale
-    large = np.flatnonzero((mantissa >= _EXACT) & ~hard)
-    if len(large):
-        values[large], unsure = _long_division(mantissa[large], scale[large])
-        hard[large] = unsure
-    np.negative(values, out=values, where=negative)
-    hard_rows = np.flatnonzero(hard)
-    if not len(hard_rows):
-        return values, hard_rows
-    values[hard_rows] = np.nan
+    return mantissa, decimals, hard
+
+
+def _python_floats(text: Ids) -> Floats:
+    """Each field as float() reads it, NaN where it is no number."""
+    values = np.full(len(text), np.nan)
     # most fields that are not numbers have a first or last byte that shows it
-    last = block[np.maximum(end[hard_rows] - 1, 0)]
-    likely = hard_rows[_FIRST_OF_NUMBER[first[hard_rows]] & _LAST_OF_NUMBER[last]]
+    first = text.block[text.start]
+    last = text.block[np.maximum(text.start + text.length - 1, 0)]
+    likely = np.flatnonzero(_FIRST_OF_NUMBER[first] & _LAST_OF_NUMBER[last])
     fields = text.take(likely).tolist()
     values[likely] = [float(field) if NUMBER.fullmatch(field) else np.nan for field in fields]
-    return values, hard_rows[~np.isfinite(values[hard_rows])]
+    return values
 
 
 def _chosen(rows: Bools) -> Ints | slice:
