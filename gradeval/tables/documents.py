@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints, NDArray
+from gradeval.arrays import Bools, Floats, Ints, NDArray
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GRADE_RANGE, InputError, OptionError, described, named
@@ -251,9 +251,7 @@ def run_of_arrays(query: Any, document: Any, score: Any) -> RunTable:
     _check_different(query_ids)
     row = np.arange(len(documents)).repeat(documents.shape[1])
     ids = _ids("document", documents.ravel(), row)
-    is_document = np.ones(len(ids), bool)
-    short = np.flatnonzero(ids.length == 2)
-    is_document[short] = ~ids.same(short, _NO_DOCUMENT, np.zeros(len(short), np.int64))
+    is_document = _are_documents(ids)
     kept = np.flatnonzero(is_document)
     line = row[kept]
     value = scores.ravel()[kept]
@@ -265,6 +263,14 @@ def run_of_arrays(query: Any, document: Any, score: Any) -> RunTable:
     bounds = _segments(lengths[filled]).offsets
     columns = Columns(query_ids.take(filled), bounds, ids.take(kept), value, line=line, lines=len(queries))
     return RunTable("arrays", columns)
+
+
+def _are_documents(ids: Ids) -> Bools:
+    """Which ids are not that of no document."""
+    are_documents = np.ones(len(ids), bool)
+    short = np.flatnonzero(ids.length == 2)
+    are_documents[short] = ~ids.same(short, _NO_DOCUMENT, np.zeros(len(short), np.int64))
+    return are_documents
 
 
 def _ids(name: str, values: NDArray[Any], line: Ints) -> Ids:

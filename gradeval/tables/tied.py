@@ -133,24 +133,30 @@ def expected_stops(groups: TieGroups, probability: Floats) -> Floats:
         # how many of the m are among those drawn differs from its mode by no more, but for 1e-20
         fewest = min(m, int(size.max()) - m)
         width = min(fewest, math.ceil(math.sqrt(24 * fewest)))
-        steps = np.arange(1, width + 1)
         for some in np.array_split(np.arange(len(rows)), len(rows) * (2 * width + 1) // _AT_ONCE + 1):
             n = size[group[some], None]
             drawn = before[some, None]
-            mode = (drawn + 1) * (m + 1) // (n + 2)
-            rejected = n - m - drawn
-            above = mode + steps
-            below = mode - steps
-            # the chances, by the ratios of neighbours, which are exact for groups of any size; 0 beyond what is
-            # possible
-            rising = np.cumprod((m - above + 1) * (drawn - above + 1) / (above * (rejected + above)), axis=1)
-            falling = np.cumprod((below + 1) * (rejected + below + 1) / ((m - below) * (drawn - below)), axis=1)
-            chance = np.concatenate([falling[:, ::-1], np.ones(mode.shape), rising], axis=1)
-            chance /= chance.sum(axis=1, keepdims=True)
-            passed = np.concatenate([below[:, ::-1], mode, above], axis=1)
+            passed, chance = _chances(n, m, drawn, width)
             mean = means[group[some, None], np.clip(passed, 0, means.shape[1] - 1)]
             stops[rows[some]] = (chance * (m - passed) / (n - drawn) * mean).sum(axis=1)
     return stops
+
+
+def _chances(n: Ints, m: int, drawn: Ints, width: int) -> tuple[Ints, Floats]:
+    """How many of m documents can be among those drawn of n, (k, 2 width + 1): as many below as above the most
+    likely number; and the probability of each number.
+    """
+    steps = np.arange(1, width + 1)
+    mode = (drawn + 1) * (m + 1) // (n + 2)
+    rejected = n - m - drawn
+    above = mode + steps
+    below = mode - steps
+    # by the ratios of neighbours, which are exact for groups of any size; 0 beyond what is possible
+    rising = np.cumprod((m - above + 1) * (drawn - above + 1) / (above * (rejected + above)), axis=1)
+    falling = np.cumprod((below + 1) * (rejected + below + 1) / ((m - below) * (drawn - below)), axis=1)
+    chance = np.concatenate([falling[:, ::-1], np.ones(mode.shape), rising], axis=1)
+    chance /= chance.sum(axis=1, keepdims=True)
+    return np.concatenate([below[:, ::-1], mode, above], axis=1), chance
 
 
 def _mean_stops(probability: Floats, first: Ints, m: int) -> Floats:
