@@ -1,3 +1,15 @@
-"""The version, where everything can import it."""
+"""The version, where everything can import it, and how JSON documents name it and their schema."""
+
+from __future__ import annotations
 
 __version__ = "0.1.0"
+
+
+def schema_of(name: str, version: int = 1) -> str:
+    """What a JSON document says it follows: one of the schemas in guide/schemas."""
+    return f"gradeval/{name}/{version}"
+
+
+def document_head(name: str, format_key: str = "format", version: int = 1) -> dict[str, str | int]:
+    """The first keys of a JSON document. format_key: of its version, which is older than the schemas."""
+    return {"gradeval": __version__, "schema": schema_of(name, version), format_key: version}

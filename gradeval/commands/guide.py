@@ -10,12 +10,12 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, echo_error, on_terminal, with_job, write
-from gradeval.errors import OptionError
+from gradeval.errors import OptionError, described
 
 PAGES = Path(__file__).parents[1] / "guide"
 TOPICS = (  # in the order of the list
     *("evaluating", "formats", "ties-and-holes", "warnings", "comparing", "explaining", "pictures", "ci"),
-    *("nightly", "python", "spark", "studies", "plugins", "internals", "changelog"),
+    *("nightly", "schemas", "python", "spark", "studies", "plugins", "internals", "changelog"),
 )
 
 
@@ -28,17 +28,21 @@ Examples:
   gradeval guide                      the topics
   gradeval guide comparing            a page
   gradeval guide warnings | less      its Markdown
-  gradeval guide --search bootstrap   the lines with this word""",
+  gradeval guide --search bootstrap   the lines with this word
+  gradeval guide schemas results      the JSON Schema of results""",
 )
 @click.argument("topic", required=False, metavar="[TOPIC]", type=click.Choice(TOPICS, case_sensitive=False))
+@click.argument("name", required=False, metavar="[NAME]")
 @cli.option("--search word", "List the lines that contain WORD, with topic and heading.", "WORD")
 @with_job()
-def guide_command(job: Job, topic: str | None, word: str | None) -> None:
-    """Show a page of the user guide, or list its topics.
+def guide_command(job: Job, topic: str | None, name: str | None, word: str | None) -> None:
+    """Show a page of the user guide, or list its topics. With the topic 'schemas', NAME is a JSON Schema.
 
     A page is formatted on a terminal, and plain Markdown in a pipe.
     """
-    if word is not None:
+    if name is not None:
+        text = _schema(name, topic, word)
+    elif word is not None:
         text = _found(word, topic)
     elif topic is None:
         text = _topics()
@@ -50,6 +54,16 @@ def guide_command(job: Job, topic: str | None, word: str | None) -> None:
     else:
         text = text_of(topic)
     job.write(text)
+
+
+def _schema(name: str, topic: str | None, word: str | None) -> str:
+    """A JSON Schema. Raises UsageError, OptionError."""
+    if topic != "schemas" or word is not None:
+        raise click.UsageError("NAME is that of a schema: gradeval guide schemas NAME.")
+    schemas = {path.stem: path for path in sorted((PAGES / topic).iterdir())}
+    if name not in schemas:
+        raise OptionError(f"there is no schema {described(name)}: choose from {', '.join(schemas)}")
+    return schemas[name].read_text("utf-8")
 
 
 def _found(word: str, topic: str | None) -> str:

@@ -13,9 +13,9 @@ from gradeval.notices import lines
 from gradeval.registry.spec import Spec
 from gradeval.render import Digits
 from gradeval.render import document as doc
+from gradeval.version import document_head
 
 ALL = "all"  # the query id of the summary
-FORMAT_VERSION = 1  # of json
 
 
 def document(
@@ -243,12 +243,9 @@ def _best_in_row(spec: Spec, row: Sequence[str | doc.Cell]) -> list[str | doc.Ce
 
 
 def _content(results: Results, per_query: bool, summary: bool, signature: bool) -> dict[str, Any]:
-    from gradeval.version import __version__
-
     interval = next((run.interval for run in results.runs), None)
     return {
-        "gradeval": __version__,
-        "format": FORMAT_VERSION,
+        **document_head("results"),
         "qrels": results.judged_by,
         "options": dict(results.options),
         **({} if interval is None else {"interval": {"method": interval[0], "confidence": interval[1]}}),

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats
-from gradeval.errors import InputError, MetricError, OptionError, first_names, named
+from gradeval.errors import InputError, MetricError, OptionError, described, first_names, named
 from gradeval.evaluation.caveats import Outcome, facts_of_saved, left_out_of_groups
 from gradeval.evaluation.depths import QUANTILES
-from gradeval.evaluation.layout import FORMAT_VERSION
 from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult, SavedRun, option_text
 from gradeval.evaluation.score import summarize
@@ -26,7 +25,7 @@ from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, VALUES, Options
 from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.tables.load import is_file, is_path, source_of
-from gradeval.version import __version__
+from gradeval.version import __version__, document_head
 
 _SAME = 1e-9  # of a summary and the mean of its values
 
@@ -91,9 +90,15 @@ def read_saved(source: Source) -> SavedResult:
     file = _Part(source.name, content if isinstance(content, dict) else {}, "")
     if "gradeval" not in file.content or "comparisons" in file.content:
         raise file.error("this JSON is not a saved result of 'gradeval eval'")
+    head = document_head("results")
+    schema = file.content.get("schema", head["schema"])  # version 0.1.0 saved none
+    if schema != head["schema"]:
+        message = f"its schema is {described(schema)}; this gradeval reads saved results of '{head['schema']}'"
+        raise file.error(message)
     version = file.item("format", int)
-    if version != FORMAT_VERSION:
-        raise InputError(source.name, f"its format is {version}; this gradeval reads format {FORMAT_VERSION}")
+    if version != head["format"]:
+        message = f"its format is {version}; this gradeval reads format {head['format']}"
+        raise InputError(source.name, message)
     qrels, runs = file.part("qrels"), file.item("runs", list)
     if qrels.content.get("sha256") is None:
         raise file.error("it has no SHA-256 of its qrels, as results of 'gradeval spark' and of data in memory")

@@ -108,6 +108,14 @@ RUN, Q1, NOTICE = "runs.0", "runs.0.per_query.q1", "notices.2"  # the notice is 
 @each_row(
     ("format", 2, "its format is 2; this gradeval reads format 1"),
     ("format", "1", "'format' is not valid"),
+    *(
+        (
+            "schema",
+            schema,
+            f"its schema is {schema!r}; this gradeval reads saved results of 'gradeval/results/1'",
+        )
+        for schema in ("gradeval/results/2", "gradeval/gate/1", 5, None)
+    ),
     ("qrels", GONE, "'qrels' is missing"),
     ("qrels.sha256", None, "it has no SHA-256 of its qrels, as results of"),
     ("qrels.sha256", 5, "'sha256' of the qrels is not valid"),

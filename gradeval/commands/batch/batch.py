@@ -47,9 +47,8 @@ from gradeval.render import document as doc
 from gradeval.statistics import tests
 from gradeval.statistics.multiple import holm
 from gradeval.tables.load import InputNames, check_names, input_names
-from gradeval.version import __version__
+from gradeval.version import __version__, document_head
 
-FORMAT_VERSION = 1
 CHECKSUM = "checksum"  # of a cell in JSON: the SHA-256 of the rest
 
 Status = Literal["done", "missing", "failed"]
@@ -306,8 +305,7 @@ class Batch(doc.WithNotices, doc.Tabular):
     def to_dict(self) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, undefined is None."""
         return {
-            "gradeval": __version__,
-            "format": FORMAT_VERSION,
+            **document_head("batch"),
             "manifest": self.path,
             "systems": list(self.systems),
             "collections": [

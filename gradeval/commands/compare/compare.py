@@ -32,12 +32,11 @@ from gradeval.statistics import multiple, tests
 from gradeval.statistics.intervals import UNBOUNDED, agreeing, queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.weighted import Sample
-from gradeval.version import __version__
+from gradeval.version import document_head
 
 if TYPE_CHECKING:
     from gradeval.keywords import Compare, Unpack
 
-FORMAT_VERSION = 1
 POWER = 0.8
 SOURCES = ("system", "query", "residual", "total")  # of the variance
 MEAN_DIFFERENCE = "mean difference"  # what the intervals of most tests are of
@@ -371,8 +370,7 @@ class Comparison(WithNotices, Tabular):
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact; what is not finite is None."""
         content: dict[str, Any] = {
-            "gradeval": __version__,
-            "comparison_format": FORMAT_VERSION,
+            **document_head("comparison", "comparison_format"),
             **self.inputs,
             "metrics": [metric.name for metric in self.values.metrics],
             "warnings": list(lines(self.notices, self.runs_read)),

@@ -24,9 +24,8 @@ from gradeval.render.document import (
 )
 from gradeval.render.table import text_width
 from gradeval.tables.terms import Level
-from gradeval.version import __version__
+from gradeval.version import document_head
 
-FORMAT_VERSION = 1
 _TITLE_WIDTH = 60
 _LABELS = frozenset(("rank", "document", "point", "levels"))
 _LEFT = _LABELS | {"title", "ideal rank", "displaced by"}
@@ -42,12 +41,14 @@ def document(
 ) -> OutputDocument:
     """ranks: how many are shown, and how many of lower ones; by default first_ranks. loss: what each costs."""
     explanations = [result] if isinstance(result, Explanation) else result
-    about = {"gradeval": __version__, "format": FORMAT_VERSION}
     return OutputDocument(
         blocks=lambda: chain(
             *(_blocks(part, ranks or part.first_ranks, loss, options.digits) for part in explanations)
         ),
-        content=lambda: {**about, "explanations": [explanation.to_dict() for explanation in explanations]},
+        content=lambda: {
+            **document_head("explanation"),
+            "explanations": [explanation.to_dict() for explanation in explanations],
+        },
     )
 
 

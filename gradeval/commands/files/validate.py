@@ -33,6 +33,7 @@ from gradeval.tables import ranking
 from gradeval.tables.load import TableFile, check_inputs, open_file
 from gradeval.tables.qrels import JudgmentRows, Qrels, is_relevant
 from gradeval.tables.reduction import Reduced, Total, collect
+from gradeval.version import schema_of
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -193,7 +194,8 @@ class Validation(Printable, Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         counts = {"ok": self.ok, "errors": self.errors, "warnings": self.warnings}
-        return {**counts, "files": [file.to_dict() for file in self.files]}
+        files = [file.to_dict() for file in self.files]
+        return {"schema": schema_of("validation"), **counts, "files": files}
 
 
 def document(validation: Validation, options: RenderOptions) -> OutputDocument:

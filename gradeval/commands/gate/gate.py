@@ -40,9 +40,8 @@ from gradeval.render.document import Printable, exact, number
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_tests
 from gradeval.statistics.weighted import Sample
-from gradeval.version import __version__
+from gradeval.version import document_head
 
-FORMAT_VERSION = 1
 COVERAGE = "coverage"  # the share of the judged queries that are in the run
 REQUIRE, MAX_DROP, NO_WORSE, NON_INFERIOR = "require", "max-drop", "no-worse", "non-inferior"
 MAX_QUERY_DROP = "max-query-drop"
@@ -247,8 +246,7 @@ class GateReport(Printable):
     def to_dict(self) -> dict[str, Any]:
         """The object that the json format prints."""
         return {
-            "gradeval": __version__,
-            "gate_format": FORMAT_VERSION,
+            **document_head("gate", "gate_format"),
             "name": self.name,
             **self.inputs,
             "verdict": ("held", "failed", "error")[self.exit_code],

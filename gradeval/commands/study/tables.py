@@ -20,12 +20,11 @@ from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE
-from gradeval.version import __version__
+from gradeval.version import document_head
 
 Value = str | bool | int | float | None
 Row = tuple[Value, ...]
 
-FORMAT_VERSION = 1
 EXACT = ("at", "threshold", "grade", "grade2", "factor")  # columns of numbers that the user gave
 
 
@@ -98,8 +97,7 @@ class Study(doc.WithNotices):
     def to_dict(self) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, undefined ones None."""
         return {
-            "gradeval": __version__,
-            "format": FORMAT_VERSION,
+            **document_head(self.kind),
             self.kind: self.name,
             "options": dict(self.options),
             "notices": [notice.to_dict() for notice in self.notices],
