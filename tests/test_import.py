@@ -143,7 +143,7 @@ def test_wheel(tmp_path: Path) -> None:
         names = {name for name in file.namelist() if ".dist-info/" not in name}
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "gradeval").rglob("*.py")}
     folders = (ROOT / "gradeval/commands/report/page", ROOT / "gradeval/guide")
-    pages = {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.iterdir()}
+    pages = {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.rglob("*.*")}
     assert names == {*modules, *pages, "gradeval/py.typed"}
     [license] = home.glob("*.dist-info/licenses/LICENSE")
     assert license.read_bytes() == (ROOT / "LICENSE").read_bytes()
