@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -28,7 +28,7 @@ from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, Sav
 from gradeval.evaluation.runs import check_labels, names_by_path, path_of, separate_runs, with_saved
 from gradeval.evaluation.score import check_expected
 from gradeval.formats.sources import Source, Watch
-from gradeval.notices import EvaluationWarning, NoticeKind, Notices, sentences
+from gradeval.notices import EvaluationWarning, Notice, NoticeKind, Notices, sentences
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.registry.spec import Metrics, parse
 from gradeval.render.document import of_kind, warn, warned
@@ -347,9 +347,13 @@ class Warner:
         self._warned: dict[NoticeKind, object] = {}  # by which call
 
     def warn(self, results: Results, evaluated: Sequence[Evaluated]) -> None:
-        """Warn of the results: the first time of all notices, later of those that cost nothing."""
-        cheap = chain.from_iterable(map(query_caveats, evaluated))
-        notices = of_kind(results.notices if self._is_first else cheap, informational=False)
+        """Warn of the results: the first time of all notices, later of those that are found already, or cost
+        nothing. evaluated: the runs in which the others are found.
+        """
+        notices: Iterable[Notice] = results.notices if self._is_first else results.given_notices
+        if not self._is_first:
+            notices = chain(notices, *map(query_caveats, evaluated))
+        notices = of_kind(notices, informational=False)
         unknown = [notice for notice in notices if notice.kind not in self._warned]
         texts = dict(sentences(unknown, len(results.runs), in_python=True))
         if self._is_error and texts:
@@ -404,9 +408,12 @@ class Evaluator:
         """Evaluate one or several runs, of any form that gradeval.evaluate() takes."""
         results, evaluated = self._evaluation.kept(separate_runs(runs))
         complete(results)
+        self._warn(results, evaluated)
+        return results
+
+    def _warn(self, results: Results, evaluated: Sequence[Evaluated] = ()) -> None:
         if self._warner is not None:
             self._warner.warn(results, evaluated)
-        return results
 
     def evaluate_arrays(self, *, query: Any, document: Any, score: Any) -> Scores:
         """Evaluate rankings that are arrays of ids, as an index of vectors returns them.
@@ -426,11 +433,17 @@ class Evaluator:
         judged query that is not among the arrays has the value of a run without documents, mostly 0 (with
         queries='both' it is left out), and queries that are not judged are not counted. Its queries are the ids
         of those counted, as text, in the order of the qrels. Options of the Evaluator apply, such as ties.
-        Raises GradevalError: InputError for arrays, MetricError for metrics without numbers.
+        Raises GradevalError: InputError for arrays, MetricError for metrics without numbers, OptionError for an
+        Evaluator with tie_range or interval, which the values of arrays do not have.
         """
         from gradeval.evaluation.training import Scores, numbers_only  # for those who have arrays only
         from gradeval.tables.documents import run_of_arrays
 
+        options = self._evaluation.plan.options
+        for name in ("tie_range", "interval"):
+            if getattr(options, name):
+                message = f"{name}: values of arrays have no limits"
+                raise OptionError(f"{message}. Evaluate them with an Evaluator without {name}")
         specs = numbers_only(self._evaluation.plan.specs)
         results = self.evaluate(run_of_arrays(query, document, score))
         [result] = results.runs
@@ -448,8 +461,12 @@ class Evaluator:
         """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, next to the others.
         on_run: is shown the results of each run, in order, as soon as they are known. keep_values: whether the
         returned results have the values of the queries, not only the summaries. With on_run, or without
-        keep_values, the notices are found with the values: nothing else is kept of a run.
+        keep_values, the notices are found with the values: nothing else is kept of a run. Warns as evaluate().
         """
+        evaluated: list[Evaluated] = []
         if on_run is None and keep_values:
-            return self._evaluation.kept(runs)[0]
-        return self._evaluation.results(runs, on_run, keep_values)
+            results, evaluated = self._evaluation.kept(runs)
+        else:
+            results = self._evaluation.results(runs, on_run, keep_values)
+        self._warn(results, evaluated)
+        return results

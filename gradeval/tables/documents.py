@@ -60,6 +60,10 @@ class Documents(Record, eq=False):
         is_document = ~np.isnan(grade)
         lengths = np.count_nonzero(is_document, axis=1)
         grade = grade[is_document]
+        if is_document.all() and (grade < 0).any():  # -1 is padding in many loaders
+            lowest = f"{grade.min():g}"
+            hint = f"If it is padding, give NaN in place of {lowest}; if it is a grade, add a column of NaN"
+            raise InputError("missed", f"there is a grade {lowest} in rows without NaN", hint=hint)
         scale = _scale("missed", grade, lambda: np.arange(count).repeat(lengths))
         segments = _segments(self.retrieved + lengths)
         start = segments.offsets[:-1]

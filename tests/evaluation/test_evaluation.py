@@ -7,6 +7,7 @@ import hashlib
 import html
 import pickle
 import random
+import warnings
 import weakref
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +23,7 @@ from gradeval.evaluation import caveats
 from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.plan import Plan
 from gradeval.formats.sources import Source
-from gradeval.notices import Notices
+from gradeval.notices import EvaluationWarning, Notices
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 
@@ -325,6 +326,21 @@ def test_when_notices_are_found(monkeypatch):
     for part, (name, _) in zip(shown, runs, strict=True):
         assert part.notices == tuple(one for one in expected if one.subject == name)
     assert shown[0].notices
+
+
+def test_evaluate_each_warns(recwarn):
+    """Also where the notices are found with the values, and once of each kind."""
+    warnings.simplefilter("always")
+    runs = [("one", {"r": {"a": 1.0}})]
+    for how in ({}, {"keep_values": False}, {"on_run": lambda results: None}):
+        evaluator = Evaluator(TIED, METRICS)
+        for _ in range(2):
+            evaluator.evaluate_each(runs, **how)
+        assert len([one for one in recwarn.list if "not in the run" in str(one.message)]) == 1
+        recwarn.clear()
+        strict = Evaluator(TIED, METRICS, warnings="error")
+        with pytest.raises(EvaluationWarning, match="not in the run"):
+            strict.evaluate_each(runs, **how)
 
 
 COPIES = [

@@ -123,6 +123,7 @@ def test_arrays_of_other_libraries():
     ({"missed": [[1], [1]]}, "missed: a row for the query is needed, padded with NaN, not an array of shape"),
     ({"missed": [[1]], "group": [1, 1]}, "missed: a row for each of the 2 queries is needed"),
     ({"missed": [[1, np.nan], [np.nan, np.inf]], "group": [1, 1]}, "missed:2: the grade inf is not a finite"),
+    ({"missed": [[1, -1]]}, "missed: there is a grade -1 in rows without NaN. If it is padding, give NaN in"),
     ({"missed": [["a"]]}, "missed: an array of numbers is needed, not of <U1"),
     ({"missed": [[1e-200]]}, "missed:1: the grade 1e-200 is out of range"),
     ({"grade": [[1], [np.nan]], "score": [[1], [2]]}, "grade:2: the grade nan is not a finite number"),
@@ -238,7 +239,7 @@ def test_against_dicts(table, ties, depth, is_cut, data):
     names = data.draw(st.lists(st.sampled_from([*map(str, possible)]), min_size=1, max_size=4, unique=True))
     grade, score = (padded([[pair[k] for pair in documents] for documents, _ in table]) for k in (0, 1))
     is_document = ~np.isnan(grade)
-    options = {"missed": padded([missed for _, missed in table]), "ties": ties, "depth": depth}
+    options = {"missed": padded([[*missed, np.nan] for _, missed in table]), "ties": ties, "depth": depth}
 
     def by_rows():
         return score_arrays(names, grade=grade, score=score, mask=is_document, **options)
@@ -352,6 +353,10 @@ def test_scores_of_no_document_are_not_read():
     found = evaluator.evaluate_arrays(query=np.array(["1", "2"]), document=document, score=score)
     assert found.queries.tolist() == ["1", "2"]
     assert found.per_query("AP").tolist() == [0.5, 0]
-    assert error_of(
-        MetricError, Evaluator({"1": {"3": 1}}, "runid").evaluate_arrays, query=[1], document=[[3]], score=[[1]]
-    )
+    for metric, options, kind in (
+        ("runid", {}, MetricError),
+        ("AP", {"tie_range": True}, OptionError),
+        ("AP", {"interval": "t"}, OptionError),
+    ):
+        evaluator = Evaluator({"1": {"3": 1}}, metric, **options)
+        assert error_of(kind, evaluator.evaluate_arrays, query=[1], document=[[3]], score=[[1]])
