@@ -21,6 +21,7 @@ from gradeval.errors import (
     InputErrors,
     OptionError,
     inert,
+    named,
     printable,
     visible,
     visible_rows,
@@ -45,6 +46,12 @@ def test_what_a_terminal_or_an_editor_obeys() -> None:
     for text in ("q1", "é µ", "検索", "\u0646\u200c\u0627", "a\u00a0b", SURROGATE, r"\x1b"):
         assert visible(text) == visible_rows(text) == text
     assert printable("a\u00a0b\u200c" + SURROGATE) == r"a\xa0b\u200c\udcff"  # not in a message
+
+
+def test_ids_in_the_code_page_of_windows() -> None:
+    assert named("caf\udce9 d") == r"'caf\xe9 d' ('café d' in cp1252)"
+    for text in ("é", "\udc81", "é\udce9", "\ud800\udce9"):  # \x81 is no character of cp1252
+        assert "cp1252" not in named(text)
 
 
 @each(

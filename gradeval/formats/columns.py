@@ -20,6 +20,7 @@ from gradeval.notices import many
 from gradeval.records import Record
 
 _DECIMAL_COMMA = rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?"
+_NAME_OF_NUMBERS = rb"(?i)scores?|sim(?:ilarity)?|rel(?:evance)?|grade|label|rating|rank|distance"  # in headers
 RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their scores
 
 
@@ -322,6 +323,8 @@ def _not_numbers(name: str, texts: Ids, lines: Ints) -> LineProblems:
     """The problems of fields that are no numbers. name: of the number."""
 
     def hint(i: int) -> str:
+        if re.fullmatch(_NAME_OF_NUMBERS, texts[i]):
+            return "This is a header; remove the line"
         if not texts[i] and name == "grade":
             return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
         return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, texts[i]) else ""

@@ -25,6 +25,7 @@ from gradeval.options import OF_SCORES, ROLES, Options
 
 _RECBOLE = re.compile(r":(?:token|float)(?:_seq)?$")
 _JOINERS = re.compile(r"[-_ .]")
+_RANKS = "where the rows are in order, write a column rank: 1, 2, 3, … for each query"
 _SHOWN = 20  # columns that an error names
 
 # Each role's usual names without '-', '_', spaces and capitals, in groups: a name of an earlier group is meant
@@ -175,6 +176,8 @@ class _NamedTable(NamedTuple):
 
     def of_run(self, query: str, document: str) -> Chosen:
         kind = self._kind_of_scores()
+        if {*self.names} <= {query, document}:
+            raise InputError(self.path, "no scores or ranks beside the ids", hint=f"W{_RANKS[1:]}")
         score = self.column(kind, usual_columns(self.names, kind))
         run = RUN_NAMES if RUN_NAMES in self.names and RUN_NAMES not in (query, document, score) else ""
         ranks = self._usual_besides("rank", (query, document, score))
@@ -196,7 +199,8 @@ class _NamedTable(NamedTuple):
         if kind == "distance" or (kind == "rank" and given):
             name = names[usual_columns(names, kind)[0]]
             reason = f"the column {named(name)} is a {kind}, of which the lowest comes first"
-            hint = f"{self.naming.format(kind)} reads score = -{kind}"
+            column = repr(name) if self.naming == ARGUMENT else name
+            hint = f"{self.naming.format(kind).replace('NAME', column)} reads score = -{kind}"
             raise LowestFirstError(self.path, reason, hint=hint)
         return kind
 
@@ -245,7 +249,7 @@ def _only(names: Sequence[str], candidates: Sequence[int], role: str, path: str,
     hint = f"Name it with {naming.format(role)}"
     if role == "score":
         groups = groups + USUAL_NAMES["rank"]
-        hint += "; where the rows are in order, write a column rank: 1, 2, 3, … for each query"
+        hint += f"; {_RANKS}"
     usual = ", ".join(name for group in groups for name in group)
     message = f"no {role} column ({usual}); the columns are {first_names(map(named, names), _SHOWN)}"
     raise InputError(path, message, hint=hint)
@@ -401,7 +405,7 @@ def _split(block: Block, header: Header, wanted: list[int], skipped: int) -> Dat
         if np.count_nonzero(has_return) != returns:
             return None
         field_ends[n - 1 :: n] -= has_return
-    if n == 1 or (field_ends[n - 1 :: n] == field_starts[::n]).any():  # a blank line
+    if n == 1:
         return None
     quotes = np.count_nonzero(text == _QUOTE) if header.has_quotes else 0
     if quotes:
@@ -411,6 +415,9 @@ def _split(block: Block, header: Header, wanted: list[int], skipped: int) -> Dat
             return None
         field_starts = field_starts + is_quoted
         field_ends = field_ends - is_quoted
+    is_empty = field_ends[::n] == field_starts[::n]
+    if (is_empty & (field_ends[n - 1 :: n] == field_starts[n - 1 :: n])).any():  # it may be a blank line
+        return None
     fields = tuple(Ids(block.bytes, field_starts[k::n], field_ends[k::n] - field_starts[k::n]) for k in wanted)
     return DataLines(fields, np.arange(lines) + skipped, lines + skipped)
 
@@ -428,10 +435,12 @@ def _parsed(block: Block, header: Header, wanted: list[int], skipped: int) -> tu
     error = NOTHING
     try:
         for record in reader:
-            if len(record) == n:
+            if not any(record):  # a blank line, as Excel writes them: ;;;;
+                pass
+            elif len(record) == n:
                 records.append(record)
                 line.append(begin)
-            elif record:
+            else:
                 is_split = len(record) > n and header.has_quotes
                 hint = f"A field with '{header.delimiter}' in it must be in double quotes" if is_split else ""
                 fields = many(len(record), "field", "fields")

@@ -165,4 +165,4 @@ def no_data(path: str, lines: int, left_out: LeftOut | None = None) -> InputErro
 
 def shown(field: bytes) -> str:
     """A field, quoted and shortened for a message."""
-    return named(field.decode("utf-8", "backslashreplace"))
+    return named(field.decode("utf-8", "surrogateescape"))

@@ -9,7 +9,7 @@ import numpy as np
 from gradeval.arrays import Bools, Bytes, Floats, Ints, Words
 from gradeval.arrays.strings import MASKS, Ids, words
 from gradeval.formats.diagnostics import LineProblems, Problem, shown
-from gradeval.formats.sources import ARROW, PARQUET, TOO_LONG, UTF8_MARK, Block
+from gradeval.formats.sources import ARROW, PARQUET, SAVE_AS_CSV, TOO_LONG, UTF8_MARK, WORKBOOK, Block
 from gradeval.records import Record
 
 SPACE, TAB, LF, CR, HASH, DOT, PLUS, MINUS = b" \t\n\r#.+-"
@@ -37,6 +37,7 @@ _MAGIC = (  # of binary files: the offset of the first bytes, these, what the fi
     (0, b"\x93NUMPY", "a NumPy array", _IN_PYTHON),
     (0, b"\x89HDF", "an HDF5 file", _IN_PYTHON),
     (0, b"SQLite", "an SQLite database", _IN_PYTHON),
+    (0, b"\xd0\xcf\x11\xe0", WORKBOOK, SAVE_AS_CSV),  # .xls
     (0, b"\x80", "a pickled Python object", _IN_PYTHON),
     (257, b"ustar", "a tar archive", "Extract it first, with tar -xf"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 import sys
 import weakref
@@ -24,6 +25,9 @@ from gradeval.records import Record
 MAGIC_BYTES = 6  # the longest magic number that is detected
 _GZIP, _BZIP2, _XZ, _ZSTD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 _NAMES = {_GZIP: "gzip", _BZIP2: "bzip2", _XZ: "xz", _ZSTD: "zstd", _ZIP: "zip"}
+# the first entry of a spreadsheet of LibreOffice, or any entry of an Excel workbook
+_WORKBOOK = rb"(?s)PK\x03\x04.{26}(?:xl/|mimetypeapplication/vnd.oasis.opendocument.spreadsheet)"
+WORKBOOK, SAVE_AS_CSV = "a workbook of spreadsheets", "Save the sheet as CSV (in Excel: Save As, CSV UTF-8)"
 PARQUET, ARROW = b"PAR1", (b"ARROW1\0\0", b"\xff\xff\xff\xff")  # files, and of Arrow streams too
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # by the ending of the name
 BLOCK = 3 << 20
@@ -193,6 +197,8 @@ class Source:
         with self._system_errors(), io.BufferedReader(self._opened(), 1 << 16) as stored:
             kind = self.compression = compression_of(stored.peek(MAGIC_BYTES)[:MAGIC_BYTES])
             if kind == "zip":
+                if re.search(_WORKBOOK, stored.peek()):
+                    raise InputError(self.name, f"this is {WORKBOOK}", hint=SAVE_AS_CSV)
                 raise InputError(self.name, "this is a zip archive", hint="Extract it first")
             stream: Any = stored
             errors: tuple[type[Exception], ...] = ()  # that reading it may raise

@@ -87,7 +87,7 @@ def test_ranks_and_distances() -> None:
     for name, last in (("position", "1\nq1,b,2"), ("distance", ".1\nq1,b,.2"), ("score,rank", "1,1\nq1,b,2,2")):
         Path(name).write_text(f"qid,docno,{name}\nq1,a,{last}\n")
     lowest = "the column 'distance' is a distance, of which the lowest comes first. "
-    error = f"distance: {lowest}--columns distance=NAME reads score = -distance"
+    error = f"distance: {lowest}--columns distance=distance reads score = -distance"
     done = gradeval("convert", "position", "-", "--to", "csv")
     assert done.out == "query_id,doc_id,score\nq1,a,-1\nq1,b,-2\n"
     said = "there are no scores; documents are ranked by the column position, the lowest first"

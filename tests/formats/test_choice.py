@@ -50,14 +50,14 @@ def said(qrels, run, metric="RR", **columns):
         results = evaluate(qrels, run, metric, columns=columns)
     except (InputError, OptionError) as error:
         text = str(error) if isinstance(error, OptionError) else error.what + f". {error.hint}"
-        return re.sub(r"columns=\{'(\w+)': NAME\}", r"--columns \1=NAME", text)
+        return re.sub(r"columns=\{'(\w+)': '?(\w+)'?\}", r"--columns \1=\2", text)
     kinds = {notice.kind.value for notice in results.notices} & {"ranks", "by_rank", "no_subtopics"}
     return results.runs[0].values[0].tolist(), kinds
 
 
 TWO_SCORES = [("1", "a", 1, 10, 1), ("1", "b", 2, 5, 2), ("2", "b", 3, 1, 2), ("2", "a", 1, 1, 1)]
 CHOOSE = "the {} column may be '{}' or '{}'. Choose with --columns {}=NAME"
-LOWEST = "the column '{0}' is a {1}, of which the lowest comes first. --columns {1}=NAME reads score = -{1}"
+LOWEST = "the column '{0}' is a {1}, of which the lowest comes first. --columns {1}={0} reads score = -{1}"
 NO_SCORE = (
     "no score column (score, scores, sim, similarity, prediction, rank, position); the columns are {}. "
     "Name it with --columns score=NAME; where the rows are in order, write a column rank: 1, 2, 3, … for each "
@@ -100,6 +100,13 @@ def test_no_score(form, written):
     assert said(JUDGED, run) == NO_SCORE.format(names)
     names = names.replace("'qid', ", "") if form == "lists" else names
     assert said(JUDGED, run, score="x") == f"no column named 'x'; the columns are {names}. "
+
+
+@each("form", FORMS)
+def test_ids_alone(form, written):
+    hint = "Where the rows are in order, write a column rank: 1, 2, 3, … for each query"
+    run = written(form, "qid docno", [("1", "a")])
+    assert said(JUDGED, run) == f"no scores or ranks beside the ids. {hint}"
 
 
 GRADES = [("1", "a", 0, 3, "s"), ("1", "b", 2, 0, "s"), ("2", "a", 1, 1, "s")]

@@ -94,6 +94,7 @@ BINARY = {
     b"\x93NUMPY\x01\0": "a NumPy array. Load it in Python,",
     b"\x89HDF\r\n": "an HDF5 file. Load it in Python,",
     b"SQLite format 3\0": "an SQLite database. Load it in Python,",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a workbook of spreadsheets. Save the sheet as CSV",
     b"\x80\x04": "a pickled Python object. Load it in Python,",
 }
 

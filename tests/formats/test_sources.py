@@ -66,6 +66,13 @@ def test_what_is_no_text(tmp_path, file, monkeypatch):
     (tmp_path / "run").touch()
     raises(InputError, "this is a directory, not a file", text_of, Source(str(tmp_path)))
     raises(InputError, r"zip archive\. Extract it first", text_of, file(b"PK\x03\x04 and so on"))
+    entry = b"PK\x03\x04" + bytes(26)
+    for names in (
+        [b"[Content_Types].xml", b"xl/"],
+        [b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"],
+    ):
+        workbook = file(b"".join(entry + name for name in names))
+        raises(InputError, "this is a workbook of spreadsheets. Save the sheet as CSV", text_of, workbook)
     monkeypatch.setattr(sources, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     what = r"zstd support is not installed\. Run 'pip install backports\.zstd'"
     raises(InputError, what, text_of, file(b"\x28\xb5\x2f\xfd..."))

@@ -186,6 +186,14 @@ def test_empty_ratings_are_unjudged(put):
     assert read(put(b"q,d,Rating\nq,a,\nq,b,2\n"), "grade", **named)[0] == [("q", "b", 2.0)]
 
 
+@each("text", [
+    "query;doc;rel\nq;a;1\n;;\n;;\nq;b;2\n", 'query;doc;rel\r\nq;a;1\r\n"";"";""\r\n;;;;;\r\nq;b;2\r\n',
+    "query;doc;rel\nq;a;1\n;\"\";\nq;b;2\n",
+])  # fmt: skip
+def test_rows_without_values_are_blank_lines(text, put):
+    assert read(put(text.encode()), "grade")[0] == [("q", "a", 1.0), ("q", "b", 2.0)]
+
+
 def test_given_columns(put):
     source = put(b"u,i,stars,when\nq,a,4,1\n")
     options = {"columns": "query=u,document=i,grade=stars"}

@@ -222,6 +222,9 @@ def test_run_columns_errors(path):
         Problem(4, "the score '1e999' is not a finite number", ""),
         Problem(6, "the score '1_0' is not a number", ""),
     ]  # fmt: skip
+    assert run_of(path, b"1 Q0 a 0 1\nqid Q0 docno rank Score tag\n")[1] == [
+        Problem(1, "the score 'Score' is not a number", "This is a header; remove the line")
+    ]
     assert run_of(path, b"1 Q0 a 0 1\n1 Q0 a\0 0 x\n1 1\n")[1] == [
         Problem(1, "binary data (a NUL byte)", "Is this the right file?")
     ]
