@@ -32,7 +32,8 @@ class Row(Record, eq=False):
 
 _OPTION = r"\[([^|\]]+)\|([^\]]+)\]"
 _BY_SCORE = (
-    "; documents are ranked by score, highest first; if the score column is a rank or a distance, negate it"
+    "; documents are ranked by score, highest first; if the score column is a rank or a distance, "
+    "[--columns rank=NAME|columns='rank=NAME'] or distance=NAME reads it in a table; negate it in a TREC run"
 )
 _AS_BEIR = "; [--ignore-identical-ids|ignore_identical_ids=True] removes these, as BEIR does by default"
 _NOT_JUDGED = "; the others count as not relevant (see {metric}, [-J|judged_only=True] and bpref)"
@@ -434,6 +435,13 @@ def _foremost(group: Sequence[Notice]) -> Notice:
     return max(group, key=lambda notice: ((notice.high or 0) - (notice.low or 0), -(notice.value or 0)))
 
 
+def _share(percent: float) -> str:
+    """A share for a sentence: one just below a tenth, which may be a limit, is not rounded to it."""
+    rounded = round(percent)
+    is_short = rounded % 10 == 0 and percent < rounded - 1e-9
+    return f"{int(10 * percent) / 10:.1f} %" if is_short else f"{rounded} %"
+
+
 def _fields_of_notice(notice: Notice) -> dict[str, Any]:
     return {
         "subject": _Words(notice.subject),
@@ -444,7 +452,7 @@ def _fields_of_notice(notice: Notice) -> dict[str, Any]:
         "total": _Count(notice.total),
         "low": notice.low or 0,
         "high": _Words("" if notice.high is None else f"{notice.high:g}"),
-        "share": f"{100 * (notice.value or 0):.0f} %",
+        "share": _share(100 * (notice.value or 0)),
         "low_share": f"{100 * (notice.low or 0):.1f} %",
         "high_share": f"{100 * (notice.high or 0):.1f} %",
         "queries": _Words(first_names(map(named, notice.queries), MAX_SUBJECTS)),

@@ -55,6 +55,15 @@ def test_ids_in_the_code_page_of_windows() -> None:
 
 
 @each(
+    ("share", "shown"),
+    [(0.3999, "39.9 %"), (0.4, "40 %"), (0.7 - 1e-16, "70 %"), (0.386, "39 %"), (0.0, "0 %")],
+)
+def test_shares_are_not_rounded_to_a_limit(share: float, shown: str) -> None:
+    notice = Notice(NoticeKind.JUDGED_SHARE, "r", 0, "Judged@10", value=share)
+    assert str(notice).startswith(f"r: {shown} of the first 10 documents")
+
+
+@each(
     ("line", "shown"),
     [
         ("::error::x", r"\x3a:error::x"),

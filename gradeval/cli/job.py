@@ -325,13 +325,13 @@ class QueryIds(LaterIds):
 
     def unchecked(self) -> tuple[str, ...]:
         """The ids, where nothing can be compared with those of the qrels. Raises OptionError."""
-        from gradeval.formats.lines import read_fields
+        from gradeval.formats.lines import read_ids
         from gradeval.formats.sources import Source
 
         if self._is_file and self._listed:
             message = f"a file has this name, and an id may; ./{self.text} names the file"
             raise errors.OptionError(f"--query-ids {self.text}: {message}")
-        fields = (fields for _, fields in read_fields(Source(self.text))) if self._is_file else ()
+        fields = (fields for _, fields in read_ids(Source(self.text))) if self._is_file else ()
         return self._some(self._listed or tuple(dict.fromkeys(chain.from_iterable(fields))))
 
     def unknown(self, error: errors.UnknownQueryError) -> errors.OptionError:

@@ -130,6 +130,8 @@ def _options(file: _Part) -> dict[str, object]:
         raise InputError(
             file.path, f"{message} ({first_names(unknown)})", hint=f"Use gradeval {saved_by} or newer"
         )
+    if unknown:
+        raise InputError(file.path, f"an option in it is not known ({first_names(unknown)})")
     try:
         Options(**options)
     except OptionError as error:

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from difflib import get_close_matches
 from itertools import chain
 from typing import Any
@@ -20,7 +20,7 @@ from gradeval.options import FILE_PATHS, Options, parse_number
 from gradeval.records import Record
 
 _SEPARATORS = re.compile(b"[ \t\r]+")
-_QUERY_NAMES = ("query", "qid", "query_id", "topic")  # in a header
+_UNDIVIDED = "\x1f"  # a delimiter that no line has
 _IDS = ("_id", "id", "doc_id", "docid", "docno", "pid", "query_id", "qid")
 _TEXTS = ("title", "text", "contents", "body", "passage", "query")
 _HEAD = re.compile(r"\s*\[{1,2}([^\[\],]+)\]{1,2}\s*$")  # of a table
@@ -65,8 +65,10 @@ def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, .
     ids: dict[str, None] = {}
     problems: list[Problem] = []
     end: int | None = None
-    for line, fields in read_fields(source):
+    for line, fields in read_ids(source, judged):
         unknown = [query for query in dict.fromkeys(fields) if query not in judged and query not in ids]
+        if unknown == fields and any(" " in query for query in judged):  # it was meant as one
+            unknown = [" ".join(fields)]
         problems += (Problem(line, f"query {named(query)} is not in {qrels}") for query in unknown)
         if len(problems) >= SHOWN:
             end = line + 1
@@ -74,6 +76,61 @@ def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, .
         ids.update(dict.fromkeys(fields))
     LineProblems.listed(problems).check(source.name, end)
     return tuple(ids)
+
+
+def read_ids(source: Source, judged: Set[str] = frozenset()) -> Iterator[tuple[int, list[str]]]:
+    """The 0-based number and the query ids of each line that is neither blank nor a comment: the line, with or
+    without quotes, where it is one of those judged, else its words; of CSV with a header, those of the queries'
+    column. Raises InputError.
+    """
+    is_first = True
+    delimiter = ""  # of CSV with a header
+    column: int | None = None
+    for number, line in read_lines(source):
+        text = line.decode("utf-8", "surrogateescape").strip(" \t\r")
+        words = re.findall("[^ \t\r]+", text)
+        forms = [form for form in (text, *_fields(text, _UNDIVIDED)) if form in judged]
+        if column is not None:
+            ids = _fields(text, delimiter)[column : column + 1]
+        elif forms or not words or text.startswith("#"):
+            ids = forms[:1]
+        else:
+            delimiter = _delimiter_of(text)
+            if is_first and judged.isdisjoint(words):
+                column = _query_column(_fields(text, delimiter))
+            ids = words if column is None else []
+            is_first = False
+        is_first = is_first and not ids
+        if any(ids):
+            yield number, ids
+
+
+def _query_column(names: Sequence[str]) -> int | None:
+    """The place of the column of query ids, None where these names have none, or two."""
+    from gradeval.formats.csv import usual_columns  # imported only when needed
+
+    columns = usual_columns(names, "query")
+    return columns[0] if len(columns) == 1 else None
+
+
+def _delimiter_of(text: str) -> str:
+    return next((mark for mark in "\t,;|" if mark in text), _UNDIVIDED)
+
+
+def _fields(text: str, delimiter: str) -> list[str]:
+    """The fields of a line, without the spaces around them. If no tabs divide them, they may be in quotes."""
+    if delimiter == "\t":
+        fields = text.split(delimiter)
+    elif '"' in text:
+        import csv  # imported only when needed
+
+        try:
+            [fields] = csv.reader([text], delimiter=delimiter, skipinitialspace=True)
+        except csv.Error:  # a field that is too long
+            return [text]
+    else:
+        fields = text.split(delimiter)
+    return [field.strip(" ") for field in fields]
 
 
 def read_run_list(source: Source) -> list[tuple[int, str]]:
@@ -124,36 +181,44 @@ def read_groups(source: Source) -> dict[str, list[str]]:
 
 
 def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], list[Problem]]:
-    """The number and fields of the lines 'query TAB value', and what is wrong with others. Raises InputError.
-    A first line 'query kind' is a header; lines that are blank or begin with # are ignored.
+    """The number and fields of the lines 'query TAB value', or of CSV, and what is wrong with others. Raises
+    InputError. A first line that names the kind is a header; lines that are blank or begin with # are ignored.
     """
-    count = 0
-    rows: list[tuple[int, list[str]]] = []
-    for number, line in read_lines(source):
-        count += 1
-        fields = line.decode("utf-8", "surrogateescape").rstrip("\r").split("\t")
-        fields = [field.strip(" ") for field in fields]
-        if any(fields) and not line.startswith(b"#"):
-            rows.append((number, fields))
-    if rows and all(len(fields) == 1 for _, fields in rows):
-        raise InputError(source.name, "no line has a tab", hint=f"Write 'query TAB {kind}' lines")
-    if rows and _is_header(rows[0][1], kind):
-        del rows[0]
+    lines = [*read_lines(source)]
+    texts = ((number, line.decode("utf-8", "surrogateescape").rstrip("\r")) for number, line in lines)
+    data = [(number, text) for number, text in texts if text.strip("\t,;| ") and not text.startswith("#")]
+    has_tab = any("\t" in text for _, text in data)
+    delimiter = "\t" if has_tab or not data else _delimiter_of(data[0][1])
+    if delimiter == _UNDIVIDED:
+        raise InputError(source.name, "no line has a tab", hint=f"Write 'query TAB {kind}' lines, or CSV")
+    rows = [(number, _fields(text, delimiter)) for number, text in data]
+    query, value, count = 0, 1, 2
+    if rows and (places := _places(rows[0][1], kind)):
+        query, value = places
+        count = len(rows.pop(0)[1])
     if not rows:
-        raise no_data(source.name, count)
+        raise no_data(source.name, len(lines))
     pairs = []
     problems = []
+    between = {"\t": "a tab"}.get(delimiter, f"'{delimiter}'")
     for number, fields in rows:
-        if len(fields) == 2 and all(fields):
-            pairs.append((number, fields[0], fields[1]))
+        if len(fields) == count and fields[query] and fields[value]:
+            pairs.append((number, fields[query], fields[value]))
         else:
-            problems.append(Problem(number, f"a line has a query and its {kind}, with a tab between"))
+            problems.append(Problem(number, f"a line has a query and its {kind}, with {between} between"))
     return pairs, problems
 
 
-def _is_header(fields: list[str], kind: str) -> bool:
-    names = [name.lower() for name in fields]
-    return len(names) == 2 and names[1] == kind and (kind == "weight" or names[0] in _QUERY_NAMES)
+def _places(header: Sequence[str], kind: str) -> tuple[int, int] | None:
+    """The columns of queries and of values, None where these fields are no header."""
+    names = [name.lower() for name in header]
+    if kind not in names:
+        return None
+    value = names.index(kind)
+    query = _query_column(names)
+    if query is not None and query != value:
+        return query, value
+    return (0, 1) if kind == "weight" and names[1:] == [kind] else None
 
 
 def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:

@@ -277,7 +277,8 @@ def test_ranks(rows: str, counts: tuple[int, int] | None, tmp_path: Path) -> Non
     if counts == (2, 3):
         assert str(notices[0]) == (
             "run: the rank column contradicts the scores in 2 of the first 3 queries; documents are ranked by "
-            "score, highest first; if the score column is a rank or a distance, negate it"
+            "score, highest first; if the score column is a rank or a distance, columns='rank=NAME' or "
+            "distance=NAME reads it in a table; negate it in a TREC run"
         )
 
 

@@ -218,6 +218,13 @@ def test_files(folder: Path) -> None:
         assert (done.code, done.out, what in done.err) == (2, "", True)
 
 
+def test_csv(tmp_path: Path) -> None:
+    path = tmp_path / "weights.csv"
+    path.write_text("weight,query\n" + "".join(f"{weight},{query}\n" for query, weight in WEIGHTS.items()))
+    results = [gradeval.evaluate(QRELS, RUN, "RR", query_weights=weights) for weights in (path, WEIGHTS)]
+    assert results[0].runs[0].summary == results[1].runs[0].summary
+
+
 def test_wrong_files(tmp_path: Path) -> None:
     path = tmp_path / "weights"
     path.write_text("1 2\n2\t-1\n3\tx\n2\t1\n4\t1e308\n5\t1e-322\n6\t1e-150\n7\t0\n")
@@ -230,7 +237,7 @@ def test_wrong_files(tmp_path: Path) -> None:
         f"{path}:6: the weight '1e-322' is too close to 0: the smallest above 0 is 1e-150",
     ]
     path.write_text("# traffic\n1 2\n2 3\n")
-    what = r"weights: no line has a tab. Write 'query TAB weight' lines"
+    what = r"weights: no line has a tab. Write 'query TAB weight' lines, or CSV"
     raises(GradevalError, what, gradeval.evaluate, QRELS, RUN, "RR", query_weights=path)
     path.write_text("")
     raises(GradevalError, "empty", gradeval.evaluate, QRELS, RUN, "RR", query_weights=path)

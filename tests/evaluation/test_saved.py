@@ -151,7 +151,7 @@ RUN, Q1, NOTICE = "runs.0", "runs.0.per_query.q1", "notices.2"  # the notice is 
     ("metrics", ["AP", "nDCG@3", "rankDCG", "RR"], "there are no numbers of RR of run 'a'"),
     ("options.columns", [5], "an option in it is not valid (columns"),
     ("options.depth", "x", "an option in it is not valid (depth must be an integer"),
-    ("options.reel", 2, "an option in it is not valid (unknown option reel"),
+    ("options.reel", 2, "an option in it is not known (reel)"),
     ("notices", 5, "'notices' is not valid"),
     ("notices", [5], "notices[0] is not valid"),
     (f"{NOTICE}.count", "x", "notices[2] is not valid"),

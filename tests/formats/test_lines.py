@@ -32,6 +32,30 @@ def test_ids(size, tmp_path):
     raises(InputError, r"binary data \(a NUL byte\)", ids_of, tmp_path / "ids", b"1\n2\0\n", size)
 
 
+TEXTS = {"how to, cook", "cook", 'say "hi"', "# hash", "7"}
+
+
+@each_row(
+    (b"how to, cook\n7 cook\n# hash\n# comment\n", ("how to, cook", "7", "cook", "# hash")),
+    (b'\n"how to, cook"\r\n"say ""hi"""\ncook\n', ("how to, cook", 'say "hi"', "cook")),
+    (b'# of today\nweight;Query Text\n1;"how to, cook"\n;\n2;cook\n', ("how to, cook", "cook")),
+    (b'query\ncook\n"how to, cook"\nsay "hi"\n', ("cook", "how to, cook", 'say "hi"')),
+    (b"qid\ttitle\n7\tof seven\n", ("7",)),
+)
+def test_ids_that_are_texts(text: bytes, ids: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "ids").write_bytes(text)
+    assert read_query_ids(Source(tmp_path / "ids"), TEXTS, "qrels") == ids
+
+
+def test_a_query_may_be_named_as_a_column(tmp_path: Path) -> None:
+    (tmp_path / "ids").write_text("query cook\ncook")
+    assert read_query_ids(Source(tmp_path / "ids"), {"query", "cook"}, "qrels") == ("query", "cook")
+    error = error_of(InputError, read_query_ids, Source(tmp_path / "ids"), {"cook"}, "qrels")
+    assert error.endswith(":1: query 'query' is not in qrels")
+    error = error_of(InputError, read_query_ids, Source(tmp_path / "ids"), {"a b"}, "qrels").splitlines()
+    assert error[0].endswith(":1: query 'query cook' is not in qrels")
+
+
 def test_ids_that_never_end(monkeypatch):
     """A pipe of ids is not read beyond the errors that are shown, nor held in memory."""
 
@@ -54,14 +78,20 @@ def read(tmp_path: Path, data: bytes) -> dict[str, list[str]]:
 def test_groups(tmp_path: Path) -> None:
     text = b"query\tgroup\r\n# a comment\nq1\tshort queries\r\nq\xff\tlong\n\nq2\tshort queries\nq1\tlong\n"
     assert read(tmp_path, text) == {"short queries": ["q1", "q2"], "long": ["q\udcff", "q1"]}
-    assert read(tmp_path, b"group\tquery\n") == {"query": ["group"]}  # no header
+    assert read(tmp_path, b"group\tother\n") == {"other": ["group"]}  # no header
+    for text in (
+        b'query,group\n"q,1",a\nq2,"b"\n',
+        b'group;n;qid\na;1;"q,1"\n;;\nb;2;q2\n',
+        b'"q,1",a\nq2,b\n',
+    ):
+        assert read(tmp_path, text) == {"a": ["q,1"], "b": ["q2"]}
 
 
 @each_row(
     (b"", "g: the file is empty"),
     (b"# only this\n", "g: no data: all lines are blank or comments"),
-    (b"query,group\nq1,a\nq2,b\n", "g: no line has a tab. Write 'query TAB group' lines"),
-    (b"q1 short\n", "g: no line has a tab. Write 'query TAB group' lines"),
+    (b"query,group\nq1\n", "g:2: a line has a query and its group, with ',' between"),
+    (b"q1 short\n", "g: no line has a tab. Write 'query TAB group' lines, or CSV"),
     (b"q1\ta\tb\n", "g:1: a line has a query and its group, with a tab between"),
     (
         b"q1\t\n\tx\n",

@@ -78,8 +78,8 @@ def test_names_that_are_not_utf8():
     pytest.importorskip("pandas")
     qrels = {"1": {"a": 1}, "q\udcff": {"a": 1}}
     for runs, message in (
-        ({"run": {"1": {"a": 1.0}}}, r"query 'q\\udcff': data frames need names in UTF-8"),
-        ({"r\udcff": {"1": {"a": 1.0}}}, r"run 'r\\udcff': data frames need names in UTF-8"),
+        ({"run": {"1": {"a": 1.0}}}, r"query 'q\\xff' \('qÿ' in cp1252\): data frames need names in UTF-8"),
+        ({"r\udcff": {"1": {"a": 1.0}}}, r"run 'r\\xff' \('rÿ' in cp1252\): data frames need names in UTF-8"),
     ):
         raises(GradevalError, message, evaluate(qrels, runs, "AP").to_pandas)
 
