@@ -277,6 +277,18 @@ def test_batch(folder: Path) -> None:
     assert done.code == 2 and "file: query_weights: 2 queries have no weight: '2', '3'" in done.err
 
 
+def test_no_collection_of_a_pooled_batch_has_weights(folder: Path) -> None:
+    manifest = {
+        "qrels": str(folder / "qrels"),
+        "runs": str(folder / "{system}.run"),
+        "systems": ["a", "b"],
+        "metrics": "RR",
+        "collections": {"first": {}, "second": {"options": {"query_weights": {"1": 1, "2": 1, "3": 2}}}},
+    }
+    what = "second: averages over all queries together .* are of unweighted means"
+    raises(GradevalError, what, gradeval.batch, manifest, pool=True)
+
+
 def test_gate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     Path("worse.run").write_text("1 Q0 a 0 2 t\n2 Q0 x 0 2 t\n2 Q0 a 0 1 t\n2 Q0 b 0 0 t\n3 Q0 a 0 1 t\n")

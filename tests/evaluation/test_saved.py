@@ -281,6 +281,11 @@ def test_metrics_are_those_that_all_saved_results_have() -> None:
         assert set(notice.rule.removesuffix(")").partition(" (")[2].split("; ")) == has
         assert "3 metrics are not in every table or saved result, excluded: " in str(notice)
     assert NoticeKind.EXCLUDED_METRICS not in {one.kind for one in gradeval.compare("q", runs, "AP").notices}
+    # the third counts as the first two do
+    save("two.json", "b.run", metrics="AP nDCG@3")
+    save("third.json", "a.run", metrics="nDCG@3")
+    found = gradeval.compare("q", ["a.json", "two.json", "third.json"])
+    assert [metric.name for metric in found.values.metrics] == ["nDCG@3"]
     save("other.json", "b.run", metrics="P@1")
     assert refused("a.json", "other.json", metrics=None) == (
         "other.json: no metric is in every saved result (a.json has AP, nDCG@3, num_q, rankDCG; "

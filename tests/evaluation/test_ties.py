@@ -200,6 +200,16 @@ def test_undefined_values_are_said_as_such() -> None:
     assert "could change values; tau of r becomes undefined; " in text
 
 
+def test_texts_are_compared_with_both_first_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every query, also in those that no further order is tried of. The run has the first order."""
+    monkeypatch.setattr("gradeval.evaluation.caveats.TRIALS", 1)
+    queries = ("q1", "q2", "q3")
+    tied = {query: {"y": 1, "x": 1} for query in queries}
+    one, text = tie_notes({query: {"y": 1.0, "x": 0.0} for query in queries}, {"r": tied}, "relstring", 2)
+    assert text == "r: ties could change relstring in 3 queries; they are ordered by --ties trec"
+    assert one.queries == queries
+
+
 load()
 EXAMPLES = [parse(metric.usage)[0] for metric in REGISTRY.values() if metric.is_ours and not metric.order_free]
 # each metric that has an expected value, also a new one, and variants

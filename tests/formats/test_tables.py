@@ -161,6 +161,10 @@ def test_columns_of_runs(text, expected, put):
     assert read(put(text))[0] == [("q", "a", expected)]
 
 
+def test_spaces_after_delimiters_are_of_the_format_where_each_name_has_one(put):
+    assert read(put(b"query_id, doc_id,score\nq, a,2\n"))[0] == [("q", " a", 2.0)]
+
+
 @each("name", ["run.csv", "run.jsonl", "run.parquet", ""])
 def test_scores_that_are_ranks(name, tmp_path):
     """A column that a user names as the score is ranked by score, with a warning."""

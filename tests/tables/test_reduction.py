@@ -251,6 +251,14 @@ def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies):
     assert error == twice(path, len(TWICE) + 1, len(TWICE))
 
 
+def test_one_document_twice_is_a_duplicate(folder):
+    path = folder / "run"
+    path.write_bytes(b"0 Q0 d3 0 2\n0 Q0 d3 0 1\n")
+    table = table_of(folder, {b"0": {b"d3": 1.0}})
+    blocks = BlockTable.of(Cut(path, 1 << 20), run_columns)
+    assert [error_of(InputError, reduce_blocks, blocks, table, "trec", 1)] == messages(path, [(2, 1, b"d3")])
+
+
 @each("size", [150, 1 << 20])
 def test_a_file_that_holds_a_part_of_the_run_twice(folder, size):
     table = table_of(folder, {b"%d" % q: {b"d3": 1.0} for q in range(6)})

@@ -433,6 +433,12 @@ def test_judged_is_shown_where_it_differs() -> None:
     assert found.warnings[0].startswith("Judged@10 of the runs differs, from 84.0 % to 90.0 %")
     assert found.warnings[1] == f"Judged@10 of C {UNKNOWN} Judged@10 among the metrics"
     assert [run.get("Judged@10") for run in found.to_dict()["runs"]] == [0.9, 0.84, None]
+    # it stays that of its run where runs are sorted
+    by_mean = sorted(range(3), key=lambda run: -values.means[run, 0])
+    judged = Judged("Judged@10", np.array([0.9, 0.84, 0.7]))
+    found = compare_values(values, CompareOptions(sort="m0"), judged=judged)
+    assert by_mean != [0, 1, 2]
+    assert [run["Judged@10"] for run in found.to_dict()["runs"]] == judged.means[by_mean].tolist()
     # where it is compared itself
     for name in ("old", "new"):
         save_judged(name, "nDCG@3 Judged@3")

@@ -207,6 +207,10 @@ def test_a_mean_of_few_queries_is_not_judged(kind: str, text: str) -> None:
     assert judge(some, checks, allow=[NoticeKind.UNDEFINED]).exit_code == 0
     for bound, code in (("75%", 0), ("76%", 2)):
         assert judge(some, [*checks, *parse_checks("require", f"coverage >= {bound}")]).exit_code == code
+        lower = parse_checks("require", "coverage >= 50%")  # of two, the higher one
+        assert (
+            judge(some, [*checks, *lower, *parse_checks("require", f"coverage >= {bound}")]).exit_code == code
+        )
     # --no-relevant skip has excluded it
     skipped = some.replace(
         given_notices=Notices([Notice(NoticeKind.NO_RELEVANT, "qrels", 1, "AP", rule="skip")])

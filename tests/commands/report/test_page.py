@@ -306,6 +306,12 @@ def test_the_queries_and_documents_that_are_explained() -> None:
     assert dict(reported(explain=0).explained) == {}
 
 
+def test_with_queries_both_a_query_of_any_run_counts() -> None:
+    judged = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
+    found = gradeval.report(judged, [{"q1": {"a": 1}}, {"q1": {"a": 1}, "q2": {"b": 1}}], "AP", queries="both")
+    assert found.values.queries == ("q1", "q2")
+
+
 def _values(found: Report) -> dict[str, list[float]]:
     return dict(zip(found.values.queries, found.values.values[:, 0].T.tolist(), strict=True))
 
