@@ -176,13 +176,14 @@ class Evaluation:
 
         def in_process(position: int, tell: Callable[[int, int], None]) -> list[Outcome | FailedRun]:
             waiting.watched_by(tell)
-            opened = self._opened_runs(waiting, position)
-            return [*ordered_map(evaluate, opened, -(-waiting.at_once // processes))]
+            threads = -(-waiting.at_once // processes)  # a file may have several runs
+            return [*ordered_map(evaluate, self._opened_runs(waiting, position), threads)]
 
         if processes > 1 and waiting.are_worth_processes:
             by_process = forked_map(in_process, len(runs), processes, waiting.watch)
             if by_process is not None:
                 return chain.from_iterable(
+                    # None from a process that has ended
                     waiting.unfinished(position) if outcomes is None else outcomes
                     for position, outcomes in enumerate(by_process)
                 )

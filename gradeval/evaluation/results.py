@@ -482,13 +482,14 @@ class Results(Record, WithNotices, eq=False):
         shown = [m for m, spec in enumerate(self.specs) if spec.metric.per_query and not spec.metric.text]
         counted = [np.flatnonzero(run.counted) for run in self.runs]
         values = [
-            run.values[shown][:, queries].T.ravel() for run, queries in zip(self.runs, counted, strict=True)
+            run.values[shown][:, of_run].T.ravel()  # by query, then by metric
+            for run, of_run in zip(self.runs, counted, strict=True)
         ]
         queries = np.concatenate([np.empty(0, np.int64), *counted])
         words = self._long_words(shown, [len(of_run) for of_run in values])
         of_queries = list(self.queries), np.repeat(queries, len(shown))
-        ordered = {"run": words["run"], "query": of_queries, "metric": words["metric"]}
-        return ordered, np.concatenate([np.empty(0), *values])
+        in_order = {"run": words["run"], "query": of_queries, "metric": words["metric"]}
+        return in_order, np.concatenate([np.empty(0), *values])
 
     def _long_means(self) -> tuple[dict[str, tuple[list[str], Ints]], Floats]:
         """The strings of _long_form(), and the means."""

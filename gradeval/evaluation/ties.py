@@ -136,17 +136,19 @@ class _Orders:
     def _try(
         self, metrics: list[int], orders: list[Floats], some: slice, rows: Ints | None = None
     ) -> list[int]:
-        """Score some of the tied queries; which metrics go beyond what was known of them. rows: whose ranks the
-        orders are, if not those of all groups.
+        """Score some of the tied queries in these orders, and keep the extreme values; which metrics go
+        beyond what was known of them. rows: whose ranks the orders are, if not those of all groups.
         """
-        at, beyond = (metrics, some), np.zeros(len(metrics), bool)
-        low, high = self._low, self._high
+        at = metrics, some  # threads try different queries, so that they write to different cells
+        beyond = np.zeros(len(metrics), bool)
+        low = self._low
+        high = self._high
         for first in range(0, len(orders), self._together):
-            few = orders[first : first + self._together]
-            rank = np.tile(self._judge.reduced.rank, (len(few), 1))
-            rank[:, self._groups.row if rows is None else rows] = few
+            together = orders[first : first + self._together]
+            rank = np.tile(self._judge.reduced.rank, (len(together), 1))
+            rank[:, self._groups.row if rows is None else rows] = together
             tried = scored(self._judge(self.tied[some], rank), [self._specs[m] for m in metrics])
-            for values in np.split(tried.values, len(few), axis=1):
+            for values in np.split(tried.values, len(together), axis=1):
                 becomes_undefined = np.isnan(values) != np.isnan(low[at])
                 beyond |= ((values < low[at]) | (values > high[at]) | becomes_undefined).any(axis=1)
                 self._changes[at] |= becomes_undefined
@@ -154,7 +156,7 @@ class _Orders:
                 low[at] = np.fmin(low[at], values)
                 high[at] = np.fmax(high[at], values)
             for position, texts in tried.texts.items():
-                self._compare_texts(metrics[position], np.array(texts, object).reshape(len(few), -1), some)
+                self._compare_texts(metrics[position], np.array(texts, object).reshape(len(together), -1), some)
         return [m for m, goes in zip(metrics, beyond, strict=True) if goes]
 
     def _compare_texts(self, m: int, texts: np.ndarray[Any, Any], some: slice) -> None:

@@ -294,18 +294,18 @@ def _plain_columns(part: _Part, lines: int) -> Columns | None:
     colon = _skip(text, closing + 1, 1)
     if not (text[colon] == _COLON).all():
         return None
-    value = _skip(text, colon + 1, 1)
-    is_query = text[value] == _OPEN
-    if not is_query[0] or is_query[-1]:
+    start = _skip(text, colon + 1, 1)  # of the value behind each key
+    is_query = text[start] == _OPEN
+    if not is_query[0] or is_query[-1]:  # the last key must be a document's
         return None
-    gap_end = np.append(opening[1:], part.size)
+    gap_end = np.append(opening[1:], part.size)  # where the next key begins
     queries = np.flatnonzero(is_query)
-    if (_skip(text, value[queries] + 1, 1) != gap_end[queries]).any() or is_query[queries + 1].any():
+    # behind the brace of a query there is a key, which is a document's
+    if (_skip(text, start[queries] + 1, 1) != gap_end[queries]).any() or is_query[queries + 1].any():
         return None
     documents = np.flatnonzero(~is_query)
-    number = _plain_numbers(
-        text, value[documents], gap_end[documents], np.append(is_query, True)[documents + 1]
-    )
+    is_last = np.append(is_query, True)[documents + 1]  # the next key is a query's, or there is none
+    number = _plain_numbers(text, start[documents], gap_end[documents], is_last)
     ids = None if number is None else _decoded(text, part.size, opening, closing)
     if number is None or ids is None:
         return None

@@ -100,6 +100,7 @@ def _control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats,
     x[filled] = np.stack([first, median, fence, highest], axis=1)
     y[filled, 2] = 1 - (highest - fence) / spread
     y[:, 3] = 1.0
+    # which points are different: a position in _POINTS
     kind[filled] = np.where(median < highest, (first < median) + 2 * (beyond & (fence > median)), -1)
     return x, y, kind
 

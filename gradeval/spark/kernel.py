@@ -518,7 +518,8 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     if not in_run:
         raise _without_queries(path, parts, buckets, job)
     values = _joined_values(parts)
-    is_partial = values.size < values.size[0]  # of the mean over all orders, without a closed form
+    # (1 or 4, M): the mean over all orders of ties has no values where some queries have no closed form
+    is_partial = values.size < values.size[0]
     total, mean = (np.where(is_partial, math.nan, array) for array in (values.total, values.mean))
     means, *tie_means = map(partial(summaries, specs), total, mean)
     counted = sum(part.counted for part in parts)
@@ -529,6 +530,7 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     if options.tie_range:
         result = result.replace(tie_range=ON_CLUSTER)
     notices = _notices_of_run(parts, specs, [means, *tie_means])
+    # of each bucket's queries that are in the run: depths[1] has how many there are of each depth
     share = math.fsum(part.facts.judged_share * part.depths[1].sum() for part in parts) / in_run
     cutoff = first_ranks(specs, options)
     notices += judged_notices(share, cutoff, specs, job.scale, options)

@@ -196,9 +196,8 @@ class _OnePass:
         self.total = total
         self.seen = np.zeros(len(total.qrels.queries), bool)  # of the judged queries
         self.unjudged_queries = KeySet()
-        self.cut: list[
-            RunLines
-        ] = []  # the pieces of queries that blocks cut; their lines are counted in the file
+        # the pieces of queries that blocks cut; their lines are counted in the file
+        self.cut: list[RunLines] = []
         self.begins: list[int] = []  # with which of these each query begins
         self.last_cut: bytes | None = None  # the query that may continue in the next block
 
@@ -258,6 +257,7 @@ class _OnePass:
 
 
 def _in_one_pass(table: BlockTable, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
+    """Raises QueryNotGrouped, and InputError(s)."""
     reading = _OnePass(table, total)
     left_out: LeftOut | None = None
     parts = ordered_map(reading.part, table.blocks(), jobs)
@@ -268,7 +268,7 @@ def _in_one_pass(table: BlockTable, total: AnyTotal, problems: Problems, jobs: i
             reading.add(piece, before)
     reading.close()
     total.report(problems)
-    problems.check()
+    problems.check()  # which validate's keep instead of raising them
     if not (total.lines or problems.found.total):
         raise no_data(table.name, problems.lines, left_out)
     return total

@@ -204,7 +204,7 @@ class Batch(doc.WithNotices, doc.Tabular):
             notices += self._judged_apart(collection)
         for collection in self.collections:
             notices += self._of_cells(collection)
-        return tuple(dict.fromkeys(notices))
+        return tuple(dict.fromkeys(notices))  # those of the qrels are in each of their cells
 
     def cells_of(self, collection: BatchCollection, *, done: bool = False) -> list[BatchCell]:
         """The cells of a collection. done: those only that have values."""
@@ -391,7 +391,6 @@ def evaluate_batch(
     on_cell: is shown each cell as soon as it is evaluated. on_collection: what is there after each collection.
     watched: makes qrels and runs such as tell of their reading.
     """
-    baseline = manifest.baseline
     for collection in manifest.collections:
         if pool and collection.options.query_weights is not None:
             averages = f"{collection.name}: averages over all queries together (pool)"
@@ -412,11 +411,19 @@ def evaluate_batch(
         p_values = holm(np.array([pair.p for _, pair in pairs], np.float64)).tolist()
         for (of_cell, pair), p in zip(pairs, p_values, strict=True):
             [spec] = parse(pair.metric)
-            gain = comparison.ComparedMetric.of(spec).sign * pair.difference if p < manifest.test.alpha else 0
-            of_cell[pair.metric] = replace(pair, p_corrected=p, verdict=comparison.verdict_of(gain))
-        done = {key: replace(cells[key], comparisons=of_cell) for key, of_cell in compared.items()}
-        parts = manifest.systems, manifest.collections, done, baseline, pool
-        return Batch(manifest.file.path, *parts, order=manifest.specs, alpha=manifest.test.alpha)
+            gain = comparison.ComparedMetric.of(spec).sign * pair.difference
+            verdict = comparison.verdict_of(gain if p < manifest.test.alpha else 0)
+            of_cell[pair.metric] = replace(pair, p_corrected=p, verdict=verdict)
+        return Batch(
+            manifest.file.path,
+            manifest.systems,
+            manifest.collections,
+            {key: replace(cells[key], comparisons=of_cell) for key, of_cell in compared.items()},
+            baseline=manifest.baseline,
+            pool=pool,
+            order=manifest.specs,
+            alpha=manifest.test.alpha,
+        )
 
     for row in rows:
         systems = [system for system in manifest.systems if (row.name, system) not in cells]

@@ -461,7 +461,7 @@ def evaluate_to_compare(
     """The results, with Judged@k and `more` too; and the metrics to compare. hashes, shows_queries: of Plan."""
     specs, left_out = ([], Notices()) if metrics is None else comparable_metrics(metrics)
     qrels, opened = with_saved(qrels, runs)
-    if not specs:  # those that all saved results have, or else the default ones
+    if not specs:  # none given, or groups without any: those that all saved results have, or the default ones
         left_out = Notices()
         if any(isinstance(run, SavedResult) for _, run in opened):
             from gradeval.evaluation.saved import common_metrics  # imported only when needed
@@ -524,6 +524,7 @@ def compare_values(
     all_notices += _of_groups(values, options.by)
     if judged is not None:
         all_notices += judged.notices(values.runs)
+        # it is shown beside the comparisons only where runs differ in it, and where it is not among them
         if not judged.differs or judged.name in [column.name for column in values.metrics]:
             judged = None
     return Comparison(

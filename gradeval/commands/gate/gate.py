@@ -303,16 +303,19 @@ def judge(
     judged queries that each must have, and for which a metric must have a value unless allow has UNDEFINED; by
     default all, but of the run what a check of its coverage requires. worst: queries to list for each check.
     """
-    percent = defined = FULL_COVERAGE if min_coverage is None else min_coverage
+    percent = FULL_COVERAGE if min_coverage is None else min_coverage
+    percent_defined = percent
     lacks = [_lacks(results, r, percent) for r in range(len(results.runs))]
-    bounds = [check.amount for check in checks if check.spec is None and check.operator in (">=", ">")]
-    if bounds and min_coverage is None:
-        lacks[RUN] = ""
-        defined = 100 * max(bounds)
+    required_coverage = [
+        check.amount for check in checks if check.spec is None and check.operator in (">=", ">")
+    ]
+    if required_coverage and min_coverage is None:
+        lacks[RUN] = ""  # the check of the coverage fails where it has too few
+        percent_defined = 100 * max(required_coverage)
     outcomes = []
     for check in checks:
         outcome = (_against_baseline if check.needs_baseline else _require)(check, results, worst)
-        undefined = "" if NoticeKind.UNDEFINED in allow else _undefined(check, results, defined)
+        undefined = "" if NoticeKind.UNDEFINED in allow else _undefined(check, results, percent_defined)
         if reason := outcome.reason or undefined or next(filter(None, lacks), ""):
             outcome = replace(outcome, verdict="error", reason=reason)
         outcomes.append(outcome)

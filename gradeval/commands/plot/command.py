@@ -74,6 +74,7 @@ def _plot(
     save, size = options.pop("save"), options.pop("size")
     if save is None and size is not None:
         raise click.UsageError("--size requires --save.")
+    # without --metrics, the picture has its default
     options = {name: value for name, value in options.items() if name != "metrics" or value}
     job.open(*files)
     file = None

@@ -276,14 +276,14 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
     feature = f"feature{chosen.qrels_feature}"
     reference = {"reference": feature} if feature in names else {}
     # the virtual assessor, as a run, is the judgments: that was asked for
-    expected = NoticeKind.QRELS_AS_RUN, reference.get("reference")
+    of_assessor = NoticeKind.QRELS_AS_RUN, reference.get("reference")
     combined = results.means[:, [results.specs.index(spec) for spec in specs]]
     orders = {str(spec): _order(spec, combined[:, m], names) for m, spec in enumerate(specs)}
     study = Study(
         name="levels",
         finding=_orders_finding(orders) if len(names) > 1 else "",
         options={"metrics": [str(spec) for spec in specs], **reference, "evaluation": dict(results.options)},
-        noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != expected),),
+        noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != of_assessor),),
         runs_read=len(results.runs),
         tables=(
             *_tables_of_levels(results, specs, combined),
