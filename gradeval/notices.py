@@ -36,6 +36,7 @@ _BY_SCORE = (
     "[--columns rank=NAME|columns='rank=NAME'] or distance=NAME reads it in a table; negate it in a TREC run"
 )
 _AS_BEIR = "; [--ignore-identical-ids|ignore_identical_ids=True] removes these, as BEIR does by default"
+_FEW = f"with fewer than {ENOUGH_QUERIES}, only large differences are found and intervals are rough"
 _NOT_JUDGED = "; the others count as not relevant (see {metric}, [-J|judged_only=True] and bpref)"
 _FROM_MEANS = "{others:, and # for as many or fewer}, excluded from {others:?the means|its mean}"
 
@@ -185,10 +186,11 @@ class NoticeKind(Enum):
         "{count:metric is|metrics are} not in every table or saved result}, excluded: {rule}"
     )
     FEW_QUERIES = Row(
-        "only {count:query|queries}; {by_rule}",
+        "only {count:query|queries}{by_rule}",
         rules={
-            "gate": f"with fewer than {ENOUGH_TO_GATE}, means depend on few queries and intervals are wide",
-            "": f"with fewer than {ENOUGH_QUERIES}, only large differences are found and intervals are rough",
+            "gate": f"; with fewer than {ENOUGH_TO_GATE}, means depend on few queries and intervals are wide",
+            "weighted": f" (the effective number, by the weights); {_FEW}",
+            "": f"; {_FEW}",
         },
     )
     SMALL_GROUPS = Row(f"{{count:group has|groups have}} fewer than {ENOUGH_QUERIES} queries: {{rule}}")

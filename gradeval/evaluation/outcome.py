@@ -82,6 +82,7 @@ def evaluate(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluate
         depths=quantiles(depths_of(run.reduced, counted, options.depth)),
         interval=options.intervals,
         weights=setting.weights,
+        missing=setting.chosen & (run.reduced.retrieved == 0),
     )
     return Evaluated(setting, judge, scored, orders, result, jobs=jobs)
 

@@ -83,6 +83,7 @@ class RunResult(Record, eq=False):
     depths: tuple[int, int, int, int, int] | None = None
     interval: tuple[str, float] | None = None  # of the means: the method, and the confidence in percent
     weights: Floats | None = None  # of the queries in the means, (Q,), None where all count alike
+    missing: Bools | None = None  # which of the queries that are evaluated it lacks, (Q,), None where unknown
 
     @property
     def queries(self) -> int:
@@ -131,6 +132,7 @@ class RunResult(Record, eq=False):
             texts={m: [texts[q] for q in queries.tolist()] for m, texts in self.texts.items()},
             tie_range=None if self.tie_range is None else self.tie_range[:, :, queries],
             weights=None if self.weights is None else self.weights[queries],
+            missing=None if self.missing is None else self.missing[queries],
         )
 
 

@@ -382,4 +382,16 @@ def _result_of(saved: SavedResult, run: SavedRun, name: str, setting: Evaluation
         depths=run.depths,
         interval=setting.plan.options.intervals,
         weights=setting.weights,
+        missing=_missing(saved, run, setting, counted),
     )
+
+
+def _missing(saved: SavedResult, run: SavedRun, setting: EvaluationSetting, counted: Bools) -> Bools | None:
+    """Which of the chosen queries the run lacks, (Q,); None where its notice does not name all of them."""
+    if setting.plan.options.queries == "both":
+        return setting.chosen & ~counted
+    notices = saved.notices.about(run.name).only(NoticeKind.MISSING)
+    ids = {query for notice in notices for query in notice.queries}
+    if len(ids) < sum(notice.count for notice in notices):
+        return None
+    return np.array([query in ids for query in setting.queries], np.bool_) & setting.chosen

@@ -617,7 +617,7 @@ def comparison(
     of_runs = [summary.statistics[name] for name in job.runs]
     means = np.array([of_run.mean[0, places] for of_run in of_runs])
     most = max(of_run.queries for of_run in summary.runs)
-    section = compare.Section(None, most, means, tuple(compared), ())
+    section = compare.Section(None, most, means, tuple(compared), (), shortfalls=tuple(shortfalls))
 
     def judged_mean(results: Results, r: int, spec: Spec) -> float:
         m = job.specs.index(spec)

@@ -71,7 +71,7 @@ def maxt(differences: Floats, sampling: Sampling, weights: Floats | None = None)
     weights = np.ones(len(differences)) if weights is None else relative(weights)
     adjusted = np.full(differences.shape[1], np.nan)
     samples = [Sample.of(column, weights) for column in differences.T]
-    family = [column for column, sample in enumerate(samples) if not reason_without_p(sample.values)]
+    family = [c for c, sample in enumerate(samples) if not reason_without_p(sample.values, sample.effective_n)]
     if not family:
         return adjusted
     valid = ~np.isnan(differences[:, family]) & (weights > 0)[:, None]

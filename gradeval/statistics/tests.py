@@ -20,7 +20,9 @@ from gradeval.statistics.weighted import Sample, relative
 
 TOO_FEW_PAIRS: Final = "fewer than 2 pairs"
 ALL_EQUAL: Final = "all differences are equal"
+FEW_EFFECTIVE: Final = "the weights leave fewer than 2 effective queries"
 NO_P: Final = "the bootstrap has an interval and no p"
+REASONS: Final = (TOO_FEW_PAIRS, ALL_EQUAL, FEW_EFFECTIVE, NO_P)  # of the values, why there is no p
 
 _EXACT_RANKS = 50  # nonzero pairs up to which the signed-rank test is exact, where no two are tied
 _EXACT_TIED_RANKS = 13  # pairs up to which it is exact where some are
@@ -35,11 +37,13 @@ def paired_differences(baseline: Floats, run: Floats) -> Floats:
     return difference
 
 
-def reason_without_p(pairs: Floats) -> str:
-    """Why the differences (n,) have no p whatever the test, or ''."""
+def reason_without_p(pairs: Floats, effective_n: float = math.inf) -> str:
+    """Why the differences (n,) have no p whatever the test, or ''. effective_n: of weighted ones."""
     if len(pairs) < 2:
         return TOO_FEW_PAIRS
-    return ALL_EQUAL if np.ptp(pairs) <= TOLERANCE * np.abs(pairs).max() else ""
+    if np.ptp(pairs) <= TOLERANCE * np.abs(pairs).max():
+        return ALL_EQUAL
+    return FEW_EFFECTIVE if effective_n < 2 - TOLERANCE else ""
 
 
 class PairedSummary(Record):
@@ -60,7 +64,7 @@ def summarize(differences: Floats, weights: Floats | None = None) -> PairedSumma
     weights: of the queries, (Q,).
     """
     sample = Sample.of(differences, weights)
-    has_effect_size = not reason_without_p(sample.values) and sample.sd > 0
+    has_effect_size = not reason_without_p(sample.values, sample.effective_n) and sample.sd > 0
     wins = int((sample.values > 0).sum())
     losses = int((sample.values < 0).sum())
     return PairedSummary(
@@ -102,9 +106,9 @@ def paired_tests(
     """The outcomes of a test for the comparisons in the columns of differences (Q, C), in order. NaN are pairs
     that are left out; all others are finite. test: one of TESTS. alpha: the level of the test, between 0 and 1;
     the intervals have the confidence 1 - alpha, and contain 0 exactly where p >= alpha. With fewer than 2
-    pairs, or equal differences, there is no p; where all are equal, the interval is that value. weights: of the
-    queries, (Q,), those of weight 0 are left out; None: all count alike. Only the tests in WEIGHTED_TESTS of
-    gradeval.compare_options have weights.
+    pairs, or 2 effective ones by the weights, or equal differences, there is no p; where all are equal, the
+    interval is that value. weights: of the queries, (Q,), those of weight 0 are left out; None: all count
+    alike. Only the tests in WEIGHTED_TESTS of gradeval.compare_options have weights.
     """
     if weights is None:
         weights = np.ones(len(differences))
@@ -118,7 +122,7 @@ def paired_tests(
 
 def without_p(sample: Sample) -> PairedOutcome | None:
     """The outcome of differences that have no p whatever the test; None for others."""
-    if not (reason := reason_without_p(sample.values)):
+    if not (reason := reason_without_p(sample.values, sample.effective_n)):
         return None
     outcome = untested(sample.mean, reason)
     return outcome.replace(low=sample.mean, high=sample.mean) if reason == ALL_EQUAL else outcome

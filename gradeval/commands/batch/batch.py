@@ -44,7 +44,6 @@ from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render import document as doc
-from gradeval.statistics import tests
 from gradeval.statistics.multiple import holm
 from gradeval.tables.load import InputNames, check_names, input_names
 from gradeval.version import __version__, document_head
@@ -204,6 +203,10 @@ class Batch(doc.WithNotices, doc.Tabular):
             notices += self._judged_apart(collection)
         for collection in self.collections:
             notices += self._of_cells(collection)
+        for percent in dict.fromkeys(cell.min_coverage for cell in self.cells.values()):
+            cells = [cell for cell in self.cells.values() if cell.min_coverage == percent]
+            pairs = [pair for cell in cells for pair in cell.comparisons.values()]
+            notices += comparison.without_p(pairs, percent or 0)
         return tuple(dict.fromkeys(notices))  # those of the qrels are in each of their cells
 
     def cells_of(self, collection: BatchCollection, *, done: bool = False) -> list[BatchCell]:
@@ -761,14 +764,13 @@ def _legend(batch: Batch, with_letters: bool) -> list[str]:
         if with_letters:
             marks = "Letters: significantly better than these systems, compared with "
         shortfalls = [
-            f"{collection}: {pair.reason}"
-            for (collection, _, _), pair in compared.items()
-            if pair.reason not in ("", tests.TOO_FEW_PAIRS, tests.ALL_EQUAL)
+            f"{collection}: {pair.reason}" for (collection, _, _), pair in compared.items() if pair.is_short
         ]
         count = len(compared) - len(shortfalls)
-        family = f"Holm correction for {count:,} comparison{'s' * (count != 1)}" if count else "no p-value"
+        family = f"Holm correction for {count:,} comparison{'s' * (count != 1)}"
         test = f"paired t-test, two-sided; {family}; alpha = {batch.alpha:g}"
-        sentences.append(f"{marks}{visible(batch.baseline)} on the same queries ({test}).")
+        if any(pair.is_tested for pair in compared.values()):
+            sentences.append(f"{marks}{visible(batch.baseline)} on the same queries ({test}).")
         sentences += map(visible, not_tested(shortfalls))
     statuses = {cell.status for cell in batch.cells.values()}
     if len(batch.collections) > 1:

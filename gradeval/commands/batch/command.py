@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, with_job
+from gradeval.cli.job import Job, refuse_options, with_job
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError
 from gradeval.options import FILE_PATHS
@@ -85,6 +85,8 @@ def batch_command(
     from gradeval.commands.batch.batch import evaluate_batch
     from gradeval.commands.batch.manifest import read_manifest
 
+    if baseline is None:
+        refuse_options(("min_coverage",), "requires --baseline")
     manifest = read_manifest(path, baseline, metrics, min_coverage)
     job.open(*_files(manifest, os.path.dirname(path)))
     if resume:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs
-from gradeval.commands.compare.coverage import Coverage, coverage_of_runs, missing_notices
+from gradeval.commands.compare.coverage import Coverage, JudgedQueries, coverage_of_runs, missing_notices
 from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Groups, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, first_names
 from gradeval.evaluation.caveats import left_out_of_groups
@@ -82,6 +82,8 @@ class QueryValues:
     metrics: tuple[ComparedMetric, ...]
     values: Floats = field(repr=False)  # (R, M, Q), NaN where one is undefined or a query does not count
     coverage: tuple[Coverage, ...] = field(repr=False, default=())  # of each run; nothing where it is unknown
+    # of each run, None where only its coverage of all queries is known; nothing where that is unknown too
+    judged: tuple[JudgedQueries | None, ...] = field(repr=False, default=())
     weights: Floats | None = field(repr=False, default=None)  # of the queries, (Q,); None: all count alike
 
     def __post_init__(self) -> None:
@@ -97,9 +99,15 @@ class QueryValues:
         array = np.array(values, np.float64).reshape(len(values), len(specs), len(results.queries))
         names, paths = (tuple(getattr(run, name) for run in results.runs) for name in ("name", "path"))
         metrics = tuple(map(ComparedMetric.of, specs))
-        covered = coverage_of_runs(results)
         return cls(
-            tuple(results.queries), names, paths, metrics, array, coverage=covered, weights=results.weights
+            queries=tuple(results.queries),
+            runs=names,
+            paths=paths,
+            metrics=metrics,
+            values=array,
+            coverage=coverage_of_runs(results),
+            judged=tuple(JudgedQueries.of(results, r) for r in range(len(results.runs))),
+            weights=results.weights,
         )
 
     @property
@@ -116,13 +124,15 @@ class QueryValues:
         """Why each run is not tested: it has fewer than this percentage of the judged queries; '' if not."""
         if not self.coverage:
             return [""] * len(self.runs)
-        return [of_run.shortfall(percent) for of_run in self.coverage]
+        return [of_run.shortfall(percent) if of_run.judged_queries else "" for of_run in self.coverage]
 
     def ordered(self, runs: Sequence[int]) -> QueryValues:
         """The same with the runs in another order."""
         names, paths = (tuple(texts[r] for r in runs) for texts in (self.runs, self.paths))
         coverage = tuple(self.coverage[r] for r in runs if self.coverage)
-        return replace(self, runs=names, paths=paths, values=self.values[runs], coverage=coverage)
+        judged = tuple(self.judged[r] for r in runs if self.judged)
+        values = self.values[runs]
+        return replace(self, runs=names, paths=paths, values=values, coverage=coverage, judged=judged)
 
     def complete_in(self, runs: Sequence[int]) -> QueryValues:
         """The same, without the values by a metric of queries for which one of these runs has none."""
@@ -134,11 +144,27 @@ class QueryValues:
         positions = np.arange(len(self.queries))[which]
         queries = tuple(self.queries[q] for q in positions.tolist())
         weights = None if self.weights is None else self.weights[positions]
-        return replace(self, queries=queries, values=self.values[..., positions], weights=weights)
+        judged = tuple(
+            of_run and JudgedQueries(of_run.judged[positions], of_run.missing[positions])
+            for of_run in self.judged
+        )
+        values = self.values[..., positions]
+        return replace(self, queries=queries, values=values, judged=judged, weights=weights)
+
+    def part(self, which: Bools | Ints, name: str) -> QueryValues:
+        """Those of some of the queries, of which the runs have their own coverage where it is known. name: what
+        is said of these queries.
+        """
+        part = self.select(which)
+        coverage = tuple(
+            of_run.covered(of_all, of_all.unit + name) if of_run else of_all
+            for of_all, of_run in zip(self.coverage, part.judged, strict=True)
+        )
+        return replace(part, coverage=coverage)
 
     def weighing(self) -> QueryValues:
         """The same without the queries of weight 0, which count in nothing that is compared."""
-        return self if self.weights is None else self.select(self.weights > 0)
+        return self if self.weights is None else self.part(self.weights > 0, " with a weight above 0")
 
     def in_order_of_ids(self) -> QueryValues:
         """Of the ids as bytes: random signs belong to rows in this order."""
@@ -305,6 +331,15 @@ class PairComparison:
     power: Power | None = None
 
     @property
+    def is_short(self) -> bool:
+        """Whether it is not tested since a run has too few of the judged queries."""
+        return self.reason not in ("", *tests.REASONS)
+
+    @property
+    def is_tested(self) -> bool:
+        return self.reason in ("", tests.NO_P)
+
+    @property
     def relative(self) -> float:
         """The difference in percent of the baseline's mean, NaN where that is 0."""
         return 100 * self.difference / self.baseline_mean if self.baseline_mean else math.nan
@@ -325,6 +360,7 @@ class Section:
     means: Floats = field(repr=False)  # (R, M)
     comparisons: tuple[PairComparison, ...] = field(repr=False)  # by pair of runs, then by metric
     anova: tuple[multiple.TwoWayAnova, ...] = field(repr=False)  # for each metric, if asked for
+    shortfalls: tuple[str, ...] = ()  # why each run is not tested, '' if it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -518,10 +554,13 @@ def compare_values(
     if not sections:
         by_id = {group: part.in_order_of_ids() for group, part in parts.items()}
         sections = tuple(_section(group, by_id[group], parts[group].means, pairs, options) for group in parts)
+        notices = [*notices, *_of_few_queries(by_id, pairs)]
         for group, part in by_id.items():
             changes += ({**change, "group": group} for change in _changes(part, pairs, options))
-    all_notices = [*notices, *_of_few_queries(sections), *_without_p(values, sections, options)]
-    all_notices += _of_groups(values, options.by)
+    else:
+        notices = [*notices, *_of_few_pairs({None: min(pair.n for pair in sections[0].comparisons)})]
+    compared = chain.from_iterable(section.comparisons for section in sections)
+    all_notices = [*notices, *without_p(compared, options.min_coverage), *_of_groups(values, options.by)]
     if judged is not None:
         all_notices += judged.notices(values.runs)
         # it is shown beside the comparisons only where runs differ in it, and where it is not among them
@@ -563,26 +602,39 @@ def _section(
     counted = int((~np.isnan(values.values)).any(axis=(0, 1)).sum())
     by_metric = values.values.swapaxes(0, 1) if options.anova else ()
     anova = (_anova(of_metric, values.shortfalls(options.min_coverage)) for of_metric in by_metric)
-    return Section(group, counted, means, tuple(_compared(values, pairs, options)), tuple(anova))
+    shortfalls = tuple(values.shortfalls(options.min_coverage))
+    return Section(
+        group, counted, means, tuple(_compared(values, pairs, options)), tuple(anova), shortfalls=shortfalls
+    )
 
 
-def _of_few_queries(sections: Sequence[Section]) -> Iterator[Notice]:
-    """The notices of sections with few pairs of values."""
-    sizes = {section.group: min(pair.n for pair in section.comparisons) for section in sections}
+def _of_few_queries(parts: Mapping[str | None, QueryValues], pairs: Pairs) -> Iterator[Notice]:
+    """The notices of parts of the queries with few pairs of values, by the effective number of queries."""
+    sizes = {
+        group: min(
+            Sample.of(column, part.weights).effective_n for pair in pairs for column in part.differences(*pair)
+        )
+        for group, part in parts.items()
+    }
+    is_weighted = parts[None].weights is not None
+    return _of_few_pairs(sizes, "weighted" if is_weighted else "")
+
+
+def _of_few_pairs(sizes: Mapping[str | None, float], rule: str = "") -> Iterator[Notice]:
+    """sizes: the fewest queries of a comparison, of all queries (None) and of groups."""
     if sizes[None] < ENOUGH_QUERIES:
-        yield Notice(NoticeKind.FEW_QUERIES, "", sizes[None])
+        yield Notice(NoticeKind.FEW_QUERIES, "", int(sizes[None]), rule=rule)
     if small := [group for group, n in sizes.items() if group is not None and n < ENOUGH_QUERIES]:
         yield Notice(NoticeKind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES))
 
 
-def _without_p(values: QueryValues, sections: Sequence[Section], options: CompareOptions) -> Iterator[Notice]:
+def without_p(pairs: Iterable[PairComparison], min_coverage: float) -> Iterator[Notice]:
     """The notices of comparisons that have no p, though the test has one."""
-    shortfalls = set(values.shortfalls(options.min_coverage))
+    few = f"a run has fewer queries than --min-coverage {min_coverage:g} %"
     reasons: Counter[str] = Counter()
-    for pair in chain.from_iterable(section.comparisons for section in sections):
+    for pair in pairs:
         if math.isnan(pair.p) and math.isnan(pair.p_corrected):
-            few = f"a run has fewer queries than --min-coverage {options.min_coverage:g} %"
-            reasons[few if pair.reason in shortfalls else pair.reason] += 1
+            reasons[few if pair.is_short else pair.reason] += 1
     del reasons[tests.NO_P]
     for reason, count in reasons.items():
         yield Notice(NoticeKind.NO_P, "", count, rule=reason)
@@ -605,7 +657,7 @@ def _parts(values: QueryValues, groups: Groups) -> dict[str | None, QueryValues]
     position = {query: q for q, query in enumerate(values.queries)}
     for group, ids in groups:
         if chosen := sorted(position[query] for query in ids if query in position):
-            parts[group] = values.select(np.array(chosen))
+            parts[group] = values.part(np.array(chosen), f" of {group}")
     if groups and len(parts) == 1:
         raise InputError("groups", "none of their queries is among those compared", hint="Check the query ids")
     return parts
@@ -711,9 +763,9 @@ def pair_comparison(tested: Tested, p_corrected: float, options: CompareOptions)
     else:
         significant = p_corrected < options.alpha
     gain = metric.sign * outcome.estimate if significant else 0.0
+    is_tested = not math.isnan(outcome.low)
     power = None
     if options.power:
-        is_tested = not math.isnan(outcome.low)
         power = Power.of(summary, options.alpha) if is_tested else Power(math.nan, math.nan)
     won, lost = (summary.wins, summary.losses)[:: metric.sign]
     return PairComparison(
@@ -726,7 +778,7 @@ def pair_comparison(tested: Tested, p_corrected: float, options: CompareOptions)
         difference=summary.mean,
         sd=summary.sd,
         p_corrected=p_corrected,
-        effect_size=summary.effect_size,
+        effect_size=summary.effect_size if is_tested else math.nan,
         won=won,
         tied=summary.ties,
         lost=lost,

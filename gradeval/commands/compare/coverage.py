@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from gradeval.arrays import Bools
 from gradeval.evaluation.results import Results
 from gradeval.notices import MAX_SUBJECTS, NoticeKind, Notices
 from gradeval.render.document import exact
@@ -37,6 +38,25 @@ class Coverage(NamedTuple):
             return ""
         has = f"{self.queries:,} of {self.judged_queries:,} {self.unit} ({100 * self.share:.4g} %)"
         return f"{name or self.name} has {has}, fewer than --min-coverage {percent:g} %"
+
+
+class JudgedQueries(NamedTuple):
+    """Which of Q queries are judged and evaluated, and which of these a run lacks."""
+
+    judged: Bools  # (Q,)
+    missing: Bools  # (Q,)
+
+    @classmethod
+    def of(cls, results: Results, r: int) -> JudgedQueries | None:
+        """Of a run; None where that is unknown, as of a saved result that lacks more than its notice names."""
+        run = results.runs[r]
+        return None if run.missing is None else cls(run.counted | run.missing, run.missing)
+
+    def covered(self, coverage: Coverage, unit: str) -> Coverage:
+        """The coverage of its run, of these queries alone."""
+        judged = int(self.judged.sum())
+        present = judged - int(self.missing.sum())
+        return coverage._replace(queries=present, judged_queries=judged, unit=unit)
 
 
 def at_least(value: float, bound: float) -> bool:

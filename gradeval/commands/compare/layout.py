@@ -161,11 +161,14 @@ def means_and_differences(
     values = comparison.values
     all_pairs = comparison.options.all_pairs
     marks = significance(values.runs, section.comparisons, with_letters)
+    # the mean of a run that is not tested is of other queries, or of hardly any
+    untested = [run for run, reason in zip(values.runs, section.shortfalls, strict=True) if reason]
     head = ["run"]
     columns: list[Sequence[str | doc.Cell]] = [labels(values.runs, with_letters)]
     for metric, means in zip(values.metrics, section.means.T.tolist(), strict=True):
         head.append(visible(metric.display))
-        columns.append(mean_cells(dict(zip(values.runs, means, strict=True)), metric, digits, marks))
+        of_runs = dict(zip(values.runs, means, strict=True))
+        columns.append(mean_cells(of_runs, metric, digits, marks, excluded=untested))
     if comparison.judged and section.group is None:
         head.append(comparison.judged.name)
         columns.append([number(share, digits) for share in comparison.judged.means.tolist()])
@@ -191,14 +194,25 @@ def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | doc.Cell]
 
 
 def mean_cells(
-    means: Mapping[str, float | str], metric: ComparedMetric, digits: Digits, marks: Marks
+    means: Mapping[str, float | str],
+    metric: ComparedMetric,
+    digits: Digits,
+    marks: Marks,
+    *,
+    excluded: Sequence[str] = (),
 ) -> list[doc.Cell]:
-    """means: by run, or why there is none; those with the text of the best one are equally good."""
+    """means: by run, or why there is none; those with the text of the best one are equally good, but of those
+    that are excluded.
+    """
     texts = {run: mean if isinstance(mean, str) else number(mean, digits) for run, mean in means.items()}
-    defined = [(mean, texts[run]) for run, mean in means.items() if not isinstance(mean, str) and mean == mean]
+    numbers = {run: mean for run, mean in means.items() if not isinstance(mean, str) and run not in excluded}
+    defined = [(mean, texts[run]) for run, mean in numbers.items() if mean == mean]
     higher = metric.higher_is_better
     best = None if higher is None or len(defined) < 2 else (max if higher else min)(defined)[1]
-    return [doc.Cell(text, marks.get((run, metric.name), ""), text == best) for run, text in texts.items()]
+    return [
+        doc.Cell(text, marks.get((run, metric.name), ""), text == best and run not in excluded)
+        for run, text in texts.items()
+    ]
 
 
 def significance(runs: Sequence[str], pairs: Iterable[PairComparison], with_letters: bool) -> Marks:
@@ -354,7 +368,9 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     """The sentences below the tables."""
     chosen = comparison.options
     values = comparison.values
-    sentences = [_significant(comparison, with_letters), *_drawn(comparison), *_own_queries(values.values)]
+    has_tests = any(pair.is_tested for section in comparison.sections for pair in section.comparisons)
+    sentences = [_significant(comparison, with_letters)] * has_tests
+    sentences += (*_drawn(comparison), *_own_queries(values.values))
     estimand = compare.ESTIMANDS[chosen.test]
     estimand = estimand if estimand == compare.MEAN_DIFFERENCE else f"estimate: the {estimand}"
     kind, uncorrected = "Intervals", ", uncorrected"
@@ -366,7 +382,7 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     )
     if values.weights is not None:
         sentences.append(_weighted(values.weights))
-    shortfalls = filter(None, values.shortfalls(chosen.min_coverage))
+    shortfalls = filter(None, itertools.chain.from_iterable(part.shortfalls for part in comparison.sections))
     sentences += map(visible, not_tested(shortfalls, ", nor in the analysis of variance" * chosen.anova))
     if chosen.power:
         alike = "" if values.weights is None else ", with weights as unequal as these"

@@ -19,7 +19,7 @@ import numpy as np
 
 from gradeval.arrays import Bools
 from gradeval.commands.compare.compare import LARGEST, ComparedMetric, Comparison, QueryValues, compare_values
-from gradeval.commands.compare.coverage import Coverage
+from gradeval.commands.compare.coverage import Coverage, JudgedQueries
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
 from gradeval.evaluation.outcome import no_common_query
@@ -262,10 +262,12 @@ def _values(
     values = np.full((len(tables), len(columns), len(queries)), np.nan)
     notices = []
     coverage = []
+    judged = []
     for table, of_table in zip(tables, values, strict=True):
         missing = np.array([query not in table.queries for query in queries], np.bool_)
         present = len(queries) - int(missing.sum())
         coverage.append(Coverage(table.name, table.path, present, len(queries), "queries"))
+        judged.append(JudgedQueries(np.ones(len(queries), np.bool_), missing))
         about_missing = Notice(NoticeKind.MISSING_VALUES, table.name, 0, excluded, rule=rule)
         notices += _of_queries(about_missing, queries, missing)
         for row, column in zip(of_table, columns, strict=True):
@@ -281,6 +283,7 @@ def _values(
         metrics=tuple(columns),
         values=values,
         coverage=tuple(coverage),
+        judged=tuple(judged),
     )
     return compared, notices
 

@@ -13,6 +13,7 @@ from helpers import each, raises
 import gradeval
 from gradeval.commands.compare.compare import Comparison
 from gradeval.errors import OptionError
+from gradeval.statistics.tests import ALL_EQUAL, FEW_EFFECTIVE
 
 SHORT = "few has 2 of 30 judged queries (6.667 %), fewer than --min-coverage 50 %"
 RUNS = ["good.run", "fair.run", "few.run"]
@@ -48,7 +49,9 @@ def test_the_others_are_tested_as_if_they_were_alone(options: dict[str, Any]) ->
         for pair in section.comparisons:
             if pair in tested:
                 continue
-            assert (pair.reason, pair.verdict, pair.method) == (SHORT, "", "")
+            of_group = SHORT.replace("queries (", f"queries of {section.group} (") if section.group else SHORT
+            assert (pair.reason, pair.verdict, pair.method) == (of_group, "", "")
+            assert math.isnan(pair.effect_size)
             numbers = [pair.p, pair.p_corrected, pair.low, pair.high]
             numbers += [] if pair.power is None else vars(pair.power).values()
             assert all(map(math.isnan, numbers))
@@ -58,7 +61,7 @@ def test_the_others_are_tested_as_if_they_were_alone(options: dict[str, Any]) ->
             assert anova.effect_sizes[1, 0] == other.effect_sizes[1, 0]
             assert math.isnan(anova.effect_sizes[2, 0]) and math.isnan(anova.means[2])
     assert found.settings()["family"] == alone.settings()["family"]
-    assert f"Not tested{', nor in the analysis of variance' * found.options.anova}: {SHORT}." in " ".join(
+    assert f"Not tested{', nor in the analysis of variance' * found.options.anova}: {SHORT}" in " ".join(
         found.render("table").split()
     )
     assert "(a run has fewer queries than --min-coverage 50 %)" in " ".join(found.warnings)
@@ -114,6 +117,71 @@ def test_saved_results_know_what_their_runs_lack(queries: str) -> None:
     assert {pair.reason for pair in found.comparisons} == {SHORT}
 
 
+def test_groups_have_their_own_coverage() -> None:
+    groups = {query: "first" if query in query_ids(15) else "last" for query in query_ids(30)}
+    Path("half.csv").write_text(
+        "query,AP\n" + "".join(f"{query},0.{n}\n" for n, query in enumerate(query_ids(15)))
+    )
+    Path("all.csv").write_text("query,AP\n" + "".join(f"{query},0.5\n" for query in query_ids(30)))
+    for unit, found in {
+        "judged queries": compared("fair.run", "half.run", by=groups),
+        "queries": gradeval.compare_tables(["all.csv", "half.csv"], by=groups),
+    }.items():
+        whole, first, last = (found.find(1, "AP", group=group) for group in (None, "first", "last"))
+        assert whole.is_tested and first.is_tested  # half has all of the first group
+        lacking = f"half has 0 of 15 {unit} of last (0 %), fewer than --min-coverage 50 %"
+        assert (last.reason, last.verdict) == (lacking, "")
+        assert math.isnan(last.p) and math.isnan(last.effect_size)
+        assert f"Not tested: {lacking}." in " ".join(found.render("table").split())
+        assert "for 1 comparison (a run has fewer queries than" in " ".join(found.warnings)
+    assert compared("fair.run", "half.run", by=groups, min_coverage=0).find(1, "AP", group="last").is_tested
+
+
+def test_groups_of_saved_results() -> None:
+    groups = {query: "first" if query in query_ids(15) else "last" for query in query_ids(30)}
+    for run, of_last in {
+        "half": " of last",
+        "few": "",
+    }.items():  # the notice of few does not name all of its 28
+        save = ("-m", "AP nDCG@5", "-q", "-f", "json", "--quiet", "-o", f"{run}.json")
+        assert command("qrels", f"{run}.run", *save).code == 0
+        last = compared("good.run", f"{run}.json", by=groups).find(1, "AP", group="last")
+        assert f" judged queries{of_last} (" in last.reason
+
+
+@each("queries", ["judged", "both"])
+def test_queries_of_weight_0_do_not_count(queries: str) -> None:
+    weights = {query: float(query in query_ids(2)) for query in query_ids(30)}
+    pair = compared("good.run", "few.run", query_weights=weights, queries=queries).find("few", "AP")
+    assert pair.is_tested or pair.reason == ALL_EQUAL
+    others = {query: 1 - weight for query, weight in weights.items()}
+    pair = compared("good.run", "few.run", query_weights=others, queries="judged").find("few", "AP")
+    lacking = "few has 0 of 28 judged queries with a weight above 0 (0 %), fewer than --min-coverage 50 %"
+    assert (pair.reason, pair.verdict) == (lacking, "")
+
+
+def test_few_effective_queries() -> None:
+    weights = {query: 1e6 if query == query_ids(1)[0] else 1 for query in query_ids(30)}
+    for test in ("t", "randomization", "bootstrap"):
+        found = compared("good.run", "fair.run", query_weights=weights, test=test)
+        pair = found.find("fair", "AP")
+        assert (pair.reason, pair.verdict) == (FEW_EFFECTIVE, "") and math.isnan(pair.effect_size)
+        assert "only 1 query (the effective number, by the weights)" in " ".join(found.warnings)
+        assert "▲" not in found.render("table")
+    equal = compared("good.run", "fair.run", query_weights=dict.fromkeys(query_ids(30), 3))
+    assert not any(notice.kind == "few_queries" for notice in equal.notices)
+
+
+@each("format, mark", {"md": "**", "latex": "\\textbf"}.items())
+def test_a_run_that_is_not_tested_is_not_best(format: str, mark: str) -> None:
+    def row(min_coverage: float) -> str:
+        found = compared("fair.run", "few.run", metrics="AP", queries="both", min_coverage=min_coverage)
+        [row, *_] = (line for line in found.render(format).splitlines() if line.lstrip("| ").startswith("few"))
+        return row
+
+    assert mark in row(0) and mark not in row(50)
+
+
 def test_tables_of_values() -> None:
     Path("a.csv").write_text("query,AP\n" + "".join(f"{q},0.{q % 7}\n" for q in range(20)))
     Path("b.csv").write_text("query,AP\n1,0.5\n2,0.4\n3,0.9\n")
@@ -146,6 +214,8 @@ def test_batches() -> None:
 
     found = batched()
     assert found.comparisons["c", "few", "AP"].reason == SHORT
+    warning = "no p-value for 1 comparison (a run has fewer queries than --min-coverage 50 %)"
+    assert [str(notice) for notice in found.notices if notice.kind == "no_p"] == [warning]
     fair = found.comparisons["c", "fair", "AP"]
     assert fair.p_corrected == fair.p  # it is the whole family
     assert f"Not tested: c: {SHORT}." in " ".join(found.render("table").split())
@@ -154,7 +224,12 @@ def test_batches() -> None:
     assert rows[0][-1] == "reason" and [row[-1] for row in rows[1:]] == ["", "", SHORT]
     everything = batched(min_coverage=0)
     assert everything.comparisons["c", "few", "AP"].verdict == "worse"
-    assert {pair.reason for pair in batched(baseline="few").comparisons.values()} == {SHORT}
+    untested = batched(baseline="few")
+    assert {pair.reason for pair in untested.comparisons.values()} == {SHORT}
+    assert "▲" not in untested.render("table") and "Not tested" in untested.render("table")
+    Path("m.json").write_text("")
+    refused = command("batch", "m.json", "--min-coverage", "20")
+    assert refused.code == 2 and "--min-coverage requires --baseline." in refused.err
     # a cell that was tested with another minimum is made again
     Path("out.json").write_text(everything.render("json"))
     assert batched(resume="out.json").render("json") == found.render("json")
