@@ -124,7 +124,7 @@ def test_groups_have_their_own_coverage() -> None:
     )
     Path("all.csv").write_text("query,AP\n" + "".join(f"{query},0.5\n" for query in query_ids(30)))
     for unit, found in {
-        "judged queries": compared("fair.run", "half.run", by=groups),
+        "judged queries": compared("fair.run", "half.run", metrics="AP", by=groups),
         "queries": gradeval.compare_tables(["all.csv", "half.csv"], by=groups),
     }.items():
         whole, first, last = (found.find(1, "AP", group=group) for group in (None, "first", "last"))
@@ -134,7 +134,11 @@ def test_groups_have_their_own_coverage() -> None:
         assert math.isnan(last.p) and math.isnan(last.effect_size)
         assert f"Not tested: {lacking}." in " ".join(found.render("table").split())
         assert "for 1 comparison (a run has fewer queries than" in " ".join(found.warnings)
-    assert compared("fair.run", "half.run", by=groups, min_coverage=0).find(1, "AP", group="last").is_tested
+    assert (
+        compared("fair.run", "half.run", metrics="AP", by=groups, min_coverage=0)
+        .find(1, "AP", group="last")
+        .is_tested
+    )
 
 
 def test_groups_of_saved_results() -> None:
