@@ -48,7 +48,8 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
 def _is_one(value: Any) -> bool:
     from gradeval.formats.memory import is_frame
 
-    return load.is_path(value) or is_frame(value) or isinstance(value, RunTable)
+    is_record_array = isinstance(value, np.ndarray) and value.dtype.names is not None
+    return load.is_path(value) or is_frame(value) or is_record_array or isinstance(value, RunTable)
 
 
 def _has_runs(mapping: Mapping[Any, Any]) -> bool:

@@ -399,19 +399,27 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memo
     if memory.is_lazy(data):
         raise InputError(path, "a LazyFrame has no rows yet", hint="Call .collect() on it")
     if hasattr(data, "columns") and (hasattr(data, "iloc") or not memory.offers_arrow(data)):
-        names = [*map(str, data.columns)]
-        chosen = choose(names, number, by_role, path, ARGUMENT)
+        return of_columns([*map(str, data.columns)], lambda name: _series(data[name]), path, number, by_role)
+    parts = list(batches(data))
+    names = [chunk.name for chunk in parts[0]] if parts else []
 
-        def values(name: str) -> memory.ColumnValues:
-            return _series(data[name])
-    else:
-        parts = list(batches(data))
-        names = [chunk.name for chunk in parts[0]] if parts else []
-        chosen = choose(names, number, by_role, path, ARGUMENT) if parts else Chosen("-", "-", "-", number)
+    def values(name: str) -> memory.ColumnValues:
+        return Arrow([part[names.index(name)] for part in parts])
 
-        def values(name: str) -> memory.ColumnValues:
-            return Arrow([part[names.index(name)] for part in parts])
+    if not parts:
+        return memory.Three(path, [*map(values, "---")], column_labels(Chosen("-", "-", "-", number)))
+    return of_columns(names, values, path, number, by_role)
 
+
+def of_columns(
+    names: Sequence[str],
+    values: Callable[[str], memory.ColumnValues],
+    path: str,
+    number: str,
+    by_role: Mapping[str, str],
+) -> memory.Data:
+    """Columns with names, of which a frame or records have these. Raises InputError."""
+    chosen = choose(names, number, by_role, path, ARGUMENT)
     three = memory.Three(path, [*map(values, chosen.names)], column_labels(chosen))
     if number == "grade":
         return three

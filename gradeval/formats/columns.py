@@ -157,20 +157,26 @@ class Columns(Record):
 
     def checked(self, rank: Floats | None) -> Columns:
         """With a check of the first rows in the first block: of their ranks, or without these of scores 1, 2, …
-        rank: of these rows at least.
+        rank: of these rows at least, NaN where it is no number; such rows are not compared.
         """
         count = min(len(self.value), RANKS_CHECKED)
         if not self.first or not count:
             return self
-        score, starts = self.value[:count], self.bounds[:-1]
-        starts = starts[starts < count]
-        size = np.diff(np.append(starts, count))
-        places = np.arange(1, count + 1) - np.repeat(starts, size)
+        rows, starts = self._first_rows(count)
+        has_ranks = rank is not None and not np.isnan(rank[:count]).all()
+        if rank is not None and has_ranks:
+            ranked = ~np.isnan(rank[rows])
+            before = np.append(0, np.cumsum(ranked))
+            rows = rows[ranked]
+            starts = before[starts[before[np.append(starts[1:], count)] > before[starts]]]
+        score = self.value[rows]
+        size = np.diff(np.append(starts, len(rows)))
+        places = np.arange(1, len(rows) + 1) - np.repeat(starts, size)
         are_places = np.logical_and.reduceat(score == places, starts)
-        if rank is None or np.isnan(rank[:count]).any():
+        if rank is None or not has_ranks:
             are_places = are_places[size > 1]
             return self.replace(ranks=RankCheck(int(are_places.sum()), len(are_places), of_scores=True))
-        rank = rank[:count]
+        rank = rank[rows]
         rises = np.append(np.sign(np.diff(rank)) * np.sign(np.diff(score)), 0.0)
         rises[starts[1:] - 1] = 0  # of two queries
         balance = np.add.reduceat(rises, starts)
@@ -178,6 +184,18 @@ class Columns(Record):
         contradicting = (balance > 0) | exchanged
         compared = (balance != 0) | exchanged
         return self.replace(ranks=RankCheck(int(contradicting.sum()), int(compared.sum())))
+
+    def _first_rows(self, count: int) -> tuple[Ints, Ints]:
+        """So many first rows, those of a query together, and where each query begins."""
+        starts = self.bounds[:-1]
+        starts = starts[starts < count]
+        names = self.queries.take(slice(len(starts))).tolist()
+        number = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        if len(number) == len(starts):
+            return np.arange(count), starts
+        query = np.array([number[name] for name in names]).repeat(np.diff(np.append(starts, count)))
+        rows = query.argsort(kind="stable")
+        return rows, np.searchsorted(query[rows], np.arange(len(number)))
 
     def take(self, rows: Bools) -> Columns:
         """Some of the rows, by a mask."""

@@ -447,16 +447,13 @@ class Three(Data):
 
 
 def tuples(path: str, rows: list[Any], number: str, places: Sequence[int] = (0, 1, 2)) -> Three:
-    """Rows (query, document, number) of three items or more. places: of these in a row. Raises InputError."""
+    """Rows (query, document, number), or four with a subtopic. places: of these in a row. Raises InputError."""
     count = len(places)
     with readable(path, ROWS if count == 3 else ROWS_OF_SUBTOPICS):
-        if not all(issubclass(kind, (tuple, list)) for kind in set(map(type, rows))):
+        are_rows = all(issubclass(kind, (tuple, list)) for kind in set(map(type, rows)))
+        if not are_rows or not {*map(len, rows)} <= {count}:
             rows = [_tuple(row, path, line, count) for line, row in enumerate(rows, 1)]
-        try:
-            columns = [Objects([row[column] for row in rows]) for column in places]
-        except IndexError:
-            rows = [_tuple(row, path, line, count) for line, row in enumerate(rows, 1)]
-            raise
+        columns = [Objects([row[column] for row in rows]) for column in places]
     return Three(path, columns, (QUERY, DOCUMENT, number, SUBTOPIC))
 
 
@@ -465,8 +462,12 @@ def _tuple(row: Any, path: str, line: int, count: int) -> tuple[Any, ...]:
         if isinstance(row, (str, bytes)):
             raise TypeError(f"{shown(os.fsencode(row))} is a string; {FILES_BY_PATH}")
         items = tuple(row)
-        if len(items) < count:
-            raise ValueError(f"{described(row)} has {many(len(items), 'item', 'items')}")
+        if len(items) != count:
+            message = f"{described(row)} has {many(len(items), 'item', 'items')}"
+            is_longer = len(items) > count
+            raise ValueError(
+                f"{message}; give longer rows as a data frame, by column name" if is_longer else message
+            )
         return items
 
 

@@ -86,10 +86,11 @@ def ranked_columns(block: Block) -> Columns:
 
 
 def _checked(columns: Columns, line: Ints, ranks: Ids) -> Columns:
-    """With a check of the first ranks, where all are numbers. line, ranks: also of bad rows."""
+    """With a check of the first ranks that are numbers. line, ranks: also of bad rows."""
     count = min(len(line), RANKS_CHECKED)
     rank, bad = floats(ranks.take(slice(count)))
-    if len(bad) or not np.array_equal(columns.line[:count], line[:count]):
+    rank[bad] = np.nan
+    if not np.array_equal(columns.line[:count], line[:count]):
         return columns
     return columns.checked(rank)
 

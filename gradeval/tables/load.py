@@ -437,41 +437,73 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
         data = data.to_dict() if memory.is_ranx(data) else data
         if isinstance(data, Mapping):
             return memory.Nested(path, data, number)
-        is_table = memory.is_frame(data)
+        is_table = memory.is_frame(data) and not isinstance(data, np.ndarray)
     if is_table:
         with readable(path):
             from gradeval.formats.arrow import frame
 
             return frame(data, path, number, dict(options.columns))
     with readable(path, memory.ROWS):
-        if isinstance(data, np.ndarray) and data.dtype.names and len(data.dtype.names) >= 3:
-            places = _places(data.dtype.names, None, number)
-            columns = [memory.array_values(data[data.dtype.names[column]]) for column in places]
-            return memory.Three(path, columns, (memory.QUERY, memory.DOCUMENT, number, memory.SUBTOPIC))
         if not hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
             data_forms = f"{{query: {{document: {number}}}}} or (query, document, {number}) rows"
             hint = f"Give a path, a data frame, {data_forms}"
             fault = "are not qrels" if number == "grade" else "is not a run"
             raise InputError(path, f"{described(data)} {fault}", hint=hint)
-        rows = list(data)
+        records = data if isinstance(data, np.ndarray) else list(data)
+        names = field_names(records)
+    if _are_known(names, options):
+        return _of_records(records, names, path, number, options)
+    with readable(path, memory.ROWS):
+        rows: list[Any] = records.tolist() if names and isinstance(records, np.ndarray) else list(records)
         first = rows[0] if rows else ()
-        count = len(first) if isinstance(first, (tuple, list)) else None
-        return memory.tuples(path, rows, number, _places(getattr(first, "_fields", None), count, number))
+        if isinstance(first, Mapping):
+            hint = "Give a data frame of them, such as pandas.DataFrame(rows)"
+            raise InputError(path, "the rows are dicts, which are not read", hint=hint)
+        has_subtopics = number == "grade" and isinstance(first, (tuple, list)) and len(first) == 4
+        return memory.tuples(path, rows, number, _places(names) if has_subtopics else (0, 1, 2))
 
 
-def _places(fields: Sequence[str] | None, count: int | None, number: str) -> list[int]:
-    """Where tuples have the query, the document, the number, and any subtopic. fields, count: of a tuple."""
-    places = [0, 1, 2]
-    subtopic = None
-    if number == "grade" and fields is not None:
-        from gradeval.formats.csv import usual_columns  # imported only when needed
+def _places(names: Sequence[str]) -> list[int]:
+    """Where rows of four have the query, the document, the grade and the subtopic, which is usually the second.
+    names: of the fields, if they have some.
+    """
+    from gradeval.formats.csv import usual_columns  # imported only when needed
 
-        subtopic = next(iter(usual_columns(fields, "subtopic")), None)
-    elif number == "grade" and count == 4:
-        subtopic = 1
-    if subtopic is None:
-        return places
-    return [*[column for column in range(4) if column != subtopic][:3], subtopic]
+    subtopic = next(iter(usual_columns(names, "subtopic")), 1)
+    return [*(column for column in range(4) if column != subtopic), subtopic]
+
+
+def field_names(data: Any) -> Sequence[str]:
+    """The names of the fields of a record array, or of a list of named tuples; else none."""
+    if isinstance(data, np.ndarray):
+        return data.dtype.names or ()
+    first: Any = data[0] if isinstance(data, (list, tuple)) and data else ()
+    is_named = isinstance(first, tuple) and hasattr(first, "_fields") and {*map(type, data)} == {type(first)}
+    return first._fields if is_named else ()
+
+
+def _are_known(names: Sequence[str], options: Options) -> bool:
+    """Whether a name is the usual one, or the given one, of a column. Other records are read by position."""
+    if not names:
+        return False
+    from gradeval.formats.csv import usual_columns  # imported only when needed
+
+    is_given = any(column in names for _, column in options.columns)
+    return is_given or any(usual_columns(names, role) for role in ("query", "document", "grade", *OF_SCORES))
+
+
+def _of_records(data: Any, names: Sequence[str], path: str, number: str, options: Options) -> Data:
+    """A record array, or named tuples, as a data frame with these columns."""
+    from gradeval.formats import arrow, memory
+
+    def values(name: str) -> memory.ColumnValues:
+        if isinstance(data, np.ndarray):
+            return memory.array_values(data[name])
+        column = names.index(name)
+        return memory.Objects([row[column] for row in data])
+
+    with readable(path):
+        return arrow.of_columns(names, values, path, number, dict(options.columns))
 
 
 def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
@@ -534,7 +566,7 @@ def input_names(role: str | None, data: Any, options: Options) -> InputNames | N
     if isinstance(data, (OpenedQrels, RunTable)):
         return None
     if not is_path(data):
-        names: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())
+        names: Any = field_names(data) or getattr(data, "column_names", None) or getattr(data, "columns", ())
         return InputNames("the table", role, () if callable(names) else tuple(map(str, names)))
     for number in ROLES.values() if role is None else [ROLES[role]]:
         with suppress(GradevalError):  # which reading the data will report

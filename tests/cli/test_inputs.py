@@ -101,6 +101,7 @@ def test_ranks_and_distances() -> None:
     assert done.err.startswith(
         "warning: score,rank: the rank column contradicts the scores in 1 of the first 1 query"
     )
+    assert "[ranks]" in gradeval("explain", "q", "score,rank", "--worst", "1").err
     done = gradeval("validate", "q", "position", "score,rank", "distance")
     assert "  ranks      the column position instead of scores, the lowest first\n" in done.out
     assert "score,rank:3: warning: the rank rises with the score here, as in most lines" in done.out

@@ -256,7 +256,8 @@ def test_many_runs() -> None:
     ("1 1 1, 1 2 2, 2 1 1, 2 2 2, 3 1 9, 3 2 8", (2, 3)),
     ("1 15.5 1, 1 15.2 2, 2 9.5 1, 2 9.25 2, 3 1 7", (2, 2)),  # exchanged columns
     ("1 1 1, 1 2 2, 2 1 1, 2 2 2, 1 3 3", (2, 2)),
-    ("1 1 1, 2 1 1, 1 2 2, 2 2 2", None),  # scattered queries
+    ("1 1 1, 1 x 2, 1 2 3, 2 1 1, 2 x 2, 3 x 4", (1, 1)),  # the rows with ranks
+    ("1 1 1, 2 1 1, 1 2 2, 2 2 2, 1 3 3, 2 3 3", (2, 2)),  # scattered queries
     # that agree, that are all equal, no numbers, of one document each, or that half contradict
     ("1 1 9, 1 2 8, 2 1 9, 2 2 9", None),
     ("1 0 1, 1 0 2, 2 0 1, 2 0 2", None),

@@ -1,9 +1,12 @@
 """Which columns are read: the same choice in every format, and what is said of it."""
 
 import csv
+import itertools
 import json
 import re
+from collections import namedtuple
 
+import numpy as np
 import pytest
 from helpers import each, each_row, error_of
 
@@ -11,7 +14,7 @@ from gradeval import GradevalError, InputError, OptionError, evaluate, read_qrel
 
 JUDGED = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}}
 RANKED = {"1": {"b": 3, "a": 2, "x": 1}, "2": {"a": 1}}
-FORMS = ("csv", "jsonl", "lists", "parquet", "pandas", "polars")
+FORMS = ("csv", "jsonl", "lists", "parquet", "pandas", "polars", "records", "named tuples")
 
 
 @pytest.fixture
@@ -32,6 +35,10 @@ def written(tmp_path):
                 query, *others = members.items()
                 lists.setdefault(query[1], []).append(dict(others[:: 1 - place % 2 * 2]))
             path.write_text(json.dumps(lists))
+        elif form == "records":
+            return np.array(rows, [(name, object) for name in names.split()])
+        elif form == "named tuples":
+            return [*itertools.starmap(namedtuple("Row", names), rows)]
         else:
             library = pytest.importorskip("polars" if form == "polars" else "pandas")
             frame = library.DataFrame(objects)
@@ -149,14 +156,28 @@ def test_runs_of_several_names(form, written):
 @each("form", FORMS)
 @each_row(
     (("1", "2", "3"), {"ranks"}),
-    (("1", "2", "two"), set()),
-    ((None, 2, 3), set()),
+    (("1", "2", "two"), {"ranks"}),  # of the other rows
+    ((None, 2, 3), {"ranks"}),
     (([1], [2], [3]), set()),  # of no type that a number has
 )
 def test_ranks_that_are_no_numbers(ranks, kinds, form, written):
     """They decide nothing, so they are no errors."""
     rows = [("1", name, score, rank) for name, score, rank in zip("bxa", (5, 7, 9), ranks, strict=True)]
     assert said({"1": {"b": 1}}, written(form, "qid docno score rank", rows)) == ([1 / 3], kinds)
+
+
+def test_records_without_known_names():
+    """They are read by position, which decides nothing where there are more fields."""
+    triples = [("1", "b", 9.0), ("1", "a", 8.0)]
+    assert said(JUDGED, np.array(triples, "U1,U1,f8")) == said(JUDGED, triples) == ([0.5, 0.0], set())
+    longer = "has 4 items; give longer rows as a data frame, by column name"
+    for rows in (np.array([("1", "b", 1, 9.0)], "U1,U1,i8,f8"), [("1", "b", 1, 9.0)]):
+        assert longer in said(JUDGED, rows)
+    rows = np.array([("1", "s", "a", 1), ("1", "t", "x", 1)], "U1,U1,U1,i8")
+    assert said(rows, RANKED, "StRecall@2") == ([0.5], set())
+    assert said(JUDGED, {"r": [{"query_id": "1", "doc_id": "b", "score": 9.0}]}) == (
+        "the rows are dicts, which are not read. Give a data frame of them, such as pandas.DataFrame(rows)"
+    )
 
 
 def lists(tmp_path, content):

@@ -16,7 +16,7 @@ from gradeval.arrays.segments import Segments, ratio
 from gradeval.arrays.strings import IdIndex, Ids, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import MetricError, OptionError
-from gradeval.evaluation.caveats import qrels_notices, qrels_notices_for, unscaled_notices
+from gradeval.evaluation.caveats import qrels_notices, qrels_notices_for, rank_notices, unscaled_notices
 from gradeval.evaluation.plan import chosen_queries, counted_queries, with_ids
 from gradeval.evaluation.runs import check_labels, separate_runs
 from gradeval.evaluation.score import Judge, prepared, score, scored
@@ -497,7 +497,8 @@ def _of_run(
     columns = run.rows(lambda block: block.of_queries(queries), options.jobs or default_jobs())
     reduced = reduce_columns(columns, qrels, run.ties, run.path, run.collapse)
     columns = run.collapse.columns(columns) if run.collapse else columns
-    about_run = (notice.replace(subject=name) for notice in qrels_notices(qrels, reduced, options))
+    of_run = chain(rank_notices(reduced.ranks), qrels_notices(qrels, reduced, options))
+    about_run = (notice.replace(subject=name) for notice in of_run)
     about_qrels = (
         *qrels_notices_for(qrels, specs),
         *unscaled_notices(qrels.path, qrels.scale, specs),
