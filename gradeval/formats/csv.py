@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,11 +179,32 @@ class _NamedTable(NamedTuple):
         kind = self._kind_of_scores()
         if {*self.names} <= {query, document}:
             raise InputError(self.path, "no scores or ranks beside the ids", hint=f"W{_RANKS[1:]}")
+        others = [name for name in self.names if name not in (query, document, RUN_NAMES)]
+        if kind == "score" and kind not in self.by_role and not usual_columns(self.names, kind):
+            raise self._no_scores(others)
         score = self.column(kind, usual_columns(self.names, kind))
         run = RUN_NAMES if RUN_NAMES in self.names and RUN_NAMES not in (query, document, score) else ""
         ranks = self._usual_besides("rank", (query, document, score))
         rank = self.names[ranks[0]] if len(ranks) == 1 and kind != "rank" else ""
         return Chosen(query, document, score, kind, run=run, rank=rank, is_given=kind in self.by_role)
+
+    def _no_scores(self, others: Sequence[str]) -> InputError:
+        """The error of a run without a known column of scores or ranks. others: than those of the ids."""
+        by_score, *lowest = (self._named(role, others[0] if len(others) == 1 else "") for role in OF_SCORES)
+        by_lowest = " or ".join(lowest)
+        usual = ", ".join(chain.from_iterable(USUAL_NAMES["score"] + USUAL_NAMES["rank"]))
+        columns = first_names(map(named, self.names), _SHOWN)
+        message = f"no score column ({usual}); the columns are {columns}"
+        return InputError(
+            self.path,
+            message,
+            hint=f"Name it with {by_score}, or, where the lowest comes first, with {by_lowest}; {_RANKS}",
+        )
+
+    def _named(self, role: str, name: str) -> str:
+        """How the user names a column for a role, NAME where it is not known which."""
+        column = repr(name) if self.naming == ARGUMENT else name
+        return self.naming.format(role).replace("NAME", column if name else "NAME")
 
     def _usual_besides(self, role: str, chosen: Sequence[str]) -> list[int]:
         return [column for column in usual_columns(self.names, role) if self.names[column] not in chosen]
@@ -199,15 +221,15 @@ class _NamedTable(NamedTuple):
         if kind == "distance" or (kind == "rank" and given):
             name = names[usual_columns(names, kind)[0]]
             reason = f"the column {named(name)} is a {kind}, of which the lowest comes first"
-            column = repr(name) if self.naming == ARGUMENT else name
-            hint = f"{self.naming.format(kind).replace('NAME', column)} reads score = -{kind}"
-            raise LowestFirstError(self.path, reason, hint=hint)
+            raise LowestFirstError(self.path, reason, hint=f"{self._named(kind, name)} reads score = -{kind}")
         return kind
 
 
 def usual_columns(names: Sequence[str], role: str) -> list[int]:
-    """The columns of the first group of usual names that a table has."""
+    """The columns of the first group of usual names that a table has; all names that end in distance."""
     plain = [*map(simplified, names)]
+    if role == "distance":
+        return [at for at, name in enumerate(plain) if name.endswith(USUAL_NAMES[role][0])]
     groups = ([at for at, name in enumerate(plain) if name in group] for group in USUAL_NAMES[role])
     return next(filter(None, groups), [])
 
@@ -245,14 +267,9 @@ def _only(names: Sequence[str], candidates: Sequence[int], role: str, path: str,
         is_one_name = len({names[column] for column in candidates}) == 1
         hint = "Rename one" if is_one_name else f"Choose with {naming.format(role)}"
         raise InputError(path, f"the {role} column may be {both}", hint=hint)
-    groups = USUAL_NAMES[role]
-    hint = f"Name it with {naming.format(role)}"
-    if role == "score":
-        groups = groups + USUAL_NAMES["rank"]
-        hint += f"; {_RANKS}"
-    usual = ", ".join(name for group in groups for name in group)
+    usual = ", ".join(chain.from_iterable(USUAL_NAMES[role]))
     message = f"no {role} column ({usual}); the columns are {first_names(map(named, names), _SHOWN)}"
-    raise InputError(path, message, hint=hint)
+    raise InputError(path, message, hint=f"Name it with {naming.format(role)}")
 
 
 class Header(NamedTuple):

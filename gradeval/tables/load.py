@@ -454,7 +454,11 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
     if _are_known(names, options):
         return _of_records(records, names, path, number, options)
     with readable(path, memory.ROWS):
-        rows: list[Any] = records.tolist() if names and isinstance(records, np.ndarray) else list(records)
+        if isinstance(records, np.ndarray) and len(names) in (3, 3 + (number == "grade")):
+            places = _places(names) if len(names) == 4 else (0, 1, 2)
+            columns = [memory.array_values(records[names[column]]) for column in places]
+            return memory.Three(path, columns, (memory.QUERY, memory.DOCUMENT, number, memory.SUBTOPIC))
+        rows: list[Any] = list(records)
         first = rows[0] if rows else ()
         if isinstance(first, Mapping):
             hint = "Give a data frame of them, such as pandas.DataFrame(rows)"

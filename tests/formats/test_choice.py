@@ -66,9 +66,9 @@ TWO_SCORES = [("1", "a", 1, 10, 1), ("1", "b", 2, 5, 2), ("2", "b", 3, 1, 2), ("
 CHOOSE = "the {} column may be '{}' or '{}'. Choose with --columns {}=NAME"
 LOWEST = "the column '{0}' is a {1}, of which the lowest comes first. --columns {1}={0} reads score = -{1}"
 NO_SCORE = (
-    "no score column (score, scores, sim, similarity, prediction, rank, position); the columns are {}. "
-    "Name it with --columns score=NAME; where the rows are in order, write a column rank: 1, 2, 3, … for each "
-    "query"
+    "no score column (score, scores, sim, similarity, prediction, rank, position); the columns are {0}. "
+    "Name it with --columns score={1}, or, where the lowest comes first, with --columns distance={1} or "
+    "--columns rank={1}; where the rows are in order, write a column rank: 1, 2, 3, … for each query"
 )
 # the names of the columns, what the user calls them, and what is said of TWO_SCORES
 RUNS = [
@@ -88,6 +88,8 @@ RUNS = [
     ("qid docno tag other Distance", {"distance": "Distance"}, ([1.0, 1.0], set())),
     ("qid docno other tag distance", {}, LOWEST.format("distance", "distance")),
     ("qid docno other tag distance", {"score": "distance"}, LOWEST.format("distance", "distance")),
+    ("qid docno L2_Distance tag other", {}, LOWEST.format("L2_Distance", "distance")),
+    ("qid docno score tag l2_distance", {}, ([0.5, 0.5], set())),
     ("qid docno score tag Rank", {"score": "Rank"}, LOWEST.format("Rank", "rank")),
     ("qid docno score tag position", {"score": "position"}, LOWEST.format("position", "rank")),
     ("qid docno other some tag", {"score": "some"}, ([1.0, 0.5], set())),
@@ -104,7 +106,7 @@ def test_scores(form, names, columns, expected, written):
 def test_no_score(form, written):
     run = written(form, "qid docno title", [("1", "a", "x")])
     names = "'docno', 'title'" if form == "lists" else "'qid', 'docno', 'title'"
-    assert said(JUDGED, run) == NO_SCORE.format(names)
+    assert said(JUDGED, run) == NO_SCORE.format(names, "title")
     names = names.replace("'qid', ", "") if form == "lists" else names
     assert said(JUDGED, run, score="x") == f"no column named 'x'; the columns are {names}. "
 

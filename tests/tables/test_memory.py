@@ -56,7 +56,6 @@ FORMS = {
     "tuples": list,
     "lists": lambda rows: [list(row) for row in rows],
     "generator": iter,
-    "longer tuples": lambda rows: [(*row, "more", "yet more") for row in rows],
     "text": lambda rows: [(str(q), str(d), str(number)) for q, d, number in rows],
     "bytes": lambda rows: [(str(q).encode(), str(d).encode(), number) for q, d, number in rows],
     "records": lambda rows: np.array([tuple(map(str, row[:2])) + row[2:] for row in rows], "U40,U40,f8"),
