@@ -103,7 +103,7 @@ def test_ranks_and_distances(spark: Any) -> None:
     by_rank = [(notice.subject, notice.rule) for notice in found.notices if notice.kind is NoticeKind.BY_RANK]
     assert by_rank == [("run", "Position")]
     runs = runs.withColumnRenamed("Position", "distance")
-    what = r"a distance, of which the lowest comes first\. columns=\{'distance': NAME\} reads"
+    what = r"a distance, of which the lowest comes first\. columns=\{'distance': 'distance'\} reads"
     raises(InputError, what, gradeval.spark.evaluate, qrels, {"run": runs})
 
 
