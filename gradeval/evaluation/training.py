@@ -16,7 +16,7 @@ from gradeval.registry.spec import Metrics, Spec, parse, parse_one
 from gradeval.tables.documents import Documents, array_of, of_columns, of_rows, weights_of
 from gradeval.tables.qrels import shares_of
 
-_SHARE = 1 << 15  # documents ranked together: the memory of their columns is used again, not asked for anew
+_SHARE = 1 << 15  # documents ranked together: the memory of their columns is reused
 _CUT_SHARE = 1 << 17  # the same where only the first of each query are ranked
 _OTHER_TIES = "give ties='input', 'best' or 'worst'"
 
