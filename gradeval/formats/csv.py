@@ -36,7 +36,7 @@ USUAL_NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "query": (("queryid", "qid", "topicid", "userid", "uid"), ("query", "topic", "user"), ("querytext",)),
     "document": (
         ("docno", "corpusid"),
-        ("docid", "documentid", "did", "iid", "itemid", "pid", "passageid", "productid"),
+        ("docid", "documentid", "did", "iid", "itemid", "pid", "passageid", "chunkid", "nodeid", "productid"),
         ("document", "doc", "item", "passage"),
     ),
     "grade": (("relevance", "rel", "grade", "label", "rating", "qrel"),),

@@ -23,7 +23,7 @@ from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats import memory
 from gradeval.formats.columns import BlockTable, Columns, columns_of
-from gradeval.formats.csv import Chosen, choose, chosen_table
+from gradeval.formats.csv import Chosen, choose, chosen_table, usual_columns
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, no_data, shown
 from gradeval.formats.lines import read_lines
 from gradeval.formats.scan import LF, DataLines, binary_data, floats, not_text
@@ -46,6 +46,7 @@ _CHUNK = 1 << 20  # whose arrays of strings and numbers stay small
 _DIGITS = 500  # of an integer: with more than 309 it is beyond the floats
 _EXAMINED = 1 << 16  # bytes in which the object and its first key begin
 _FIXED, _STRING, _BARE = "fixed", "string", "bare"  # pieces of lines
+_ES_ID = "_id"  # of Elasticsearch's hits
 _MTEB_KEY = "mteb_model_meta"
 _KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*:'
 _NESTED = re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
@@ -468,7 +469,10 @@ def jsonl_table(source: Source, number: str, options: Options) -> BlockTable:
             first = _object(line)
             if isinstance(first, str):
                 raise InputError(source.name, first, line=line_number + 1)
-            chosen = choose([*first], number, dict(options.columns), source.name)
+            by_role = dict(options.columns)
+            if _ES_ID in first and not usual_columns([*first], "document"):
+                by_role.setdefault("document", _ES_ID)
+            chosen = choose([*first], number, by_role, source.name)
             return chosen_table(source, [*first], chosen, _jsonl_columns)
     raise no_data(source.name, line_number)
 

@@ -332,12 +332,15 @@ class JudgmentRows(Record, eq=False):
 
         def message(i: int) -> str:
             row, before = int(again[i]), int(first[i])
-            document = shown(documents[row])
-            first_line = int(line[before]) + 1
+            document = f"document {shown(documents[row])}"
+            where = f"in line {int(line[before]) + 1}"
+            if line[row] == line[before]:  # as all of a JSON file of one line, which does not name them
+                query = int(np.searchsorted(self.qrels.offsets, row, "right")) - 1
+                document += f" of query {shown(self.qrels.queries[query])}"
+                where = "in this line"
             if same_grade:
-                return f"document {document} is judged before, in line {first_line}, with the same grade"
-            grades = f"grade {grade[row]:g} here and {grade[before]:g} before"
-            return f"document {document} has {grades} in line {first_line}"
+                return f"{document} is judged before, {where}, with the same grade"
+            return f"{document} has grade {grade[row]:g} here and {grade[before]:g} before {where}"
 
         return LineProblems.of(line[again], message)
 

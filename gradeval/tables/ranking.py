@@ -10,7 +10,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import Ids, KeyTable, repeats, salts
 from gradeval.formats.columns import Columns
-from gradeval.formats.diagnostics import LineProblems, first_in, shown
+from gradeval.formats.diagnostics import COLLAPSES, LineProblems, first_in, shown
 from gradeval.options import BEST, Options
 from gradeval.records import Record
 from gradeval.tables.qrels import Qrels
@@ -115,21 +115,31 @@ class Repeats(Record, eq=False):
     line: Ints
     first: Ints
     documents: Ids
+    query: Ints  # the index of the query of each
+    queries: Ids  # the ids of the queries that are known; indices from their number on are of others
 
     @classmethod
-    def of(cls, lines: RunLines, again: Ints, first: Ints) -> Repeats:
+    def of(cls, lines: RunLines, again: Ints, first: Ints, queries: Ids) -> Repeats:
         """again, first: the duplicate rows, and the rows of their first occurrences."""
-        return cls(lines.line[again], lines.line[first], lines.documents.take(again))
+        query = lines.query[np.searchsorted(lines.bounds, again, "right") - 1]
+        return cls(lines.line[again], lines.line[first], lines.documents.take(again), query, queries)
 
     def problems(self, first_line: int = 0) -> LineProblems:
         """first_line: the number of lines before those."""
 
-        def message(i: int) -> str:
-            return f"duplicate document {shown(self.documents[i])} for its query"
+        in_one_line = self.line == self.first  # as all of a JSON file of one line, which does not name them
 
-        return LineProblems.of(
-            first_line + self.line, message, lambda i: first_in(first_line + int(self.first[i]))
-        )
+        def message(i: int) -> str:
+            query = "its query"
+            if in_one_line[i]:
+                is_known = self.query[i] < len(self.queries)
+                query = f"query {shown(self.queries[int(self.query[i])])}" if is_known else "an unjudged query"
+            return f"duplicate document {shown(self.documents[i])} for {query}"
+
+        def hint(i: int) -> str:
+            return COLLAPSES if in_one_line[i] else first_in(first_line + int(self.first[i]))
+
+        return LineProblems.of(first_line + self.line, message, hint)
 
 
 class Ranked(Record):
@@ -242,7 +252,7 @@ def _pair_up(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> _Pairs:
         at = _lines_by_id(lines, qrels, row, segment)
         hit = np.flatnonzero(at >= 0)
         at = at[hit]
-    return _Pairs(hit, at, table, Repeats.of(lines, again, first))
+    return _Pairs(hit, at, table, Repeats.of(lines, again, first, qrels.queries))
 
 
 def _lines_by_id(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> Ints:
@@ -390,15 +400,17 @@ class Collapse(Record):
         best_rows = np.sort(line_of[of_document == rows])
         return documents.take(best_rows), best_rows
 
-    def lines(self, lines: RunLines) -> tuple[RunLines, Repeats]:
-        """The lines of whole queries collapsed, and the duplicates among them that are errors."""
+    def lines(self, lines: RunLines, judged: Ids) -> tuple[RunLines, Repeats]:
+        """The lines of whole queries collapsed, and the duplicates among them that are errors. judged: the ids of
+        the judged queries.
+        """
         query = _query_of(lines)
         again = first = np.empty(0, np.int64)
         if not self.duplicates:
             again, first = _again(lines.documents, query)
         documents, rows = self.best(lines.documents, lines.score, query)
         collapsed = lines.take(rows, lines.query, np.searchsorted(rows, lines.bounds))
-        return collapsed.replace(documents=documents), Repeats.of(lines, again, first)
+        return collapsed.replace(documents=documents), Repeats.of(lines, again, first, judged)
 
     def columns(self, columns: Columns) -> Columns:
         """A run in memory collapsed. Duplicates are no errors here."""

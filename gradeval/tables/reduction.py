@@ -69,7 +69,7 @@ class Total:
         """The judged documents in the lines of whole queries; several threads call it."""
         if not self.collapse:
             return ranking.find(lines, self.qrels, self.ties_rule)
-        collapsed, repeated = self.collapse.lines(lines)
+        collapsed, repeated = self.collapse.lines(lines, self.qrels.queries)
         result = ranking.find(collapsed, self.qrels, self.ties_rule)
         return result.replace(repeats=repeated, collapsed=len(lines.score) - len(collapsed.score))
 

@@ -33,7 +33,7 @@ from gradeval.notices import Notice
 from gradeval.options import OF_FILES, Options, choice, integer, must_be, takes
 from gradeval.tables.load import TableFile, check_inputs, open_file
 from gradeval.tables.qrels import JudgmentRows
-from gradeval.tables.ranking import Collapse, Repeats
+from gradeval.tables.ranking import Collapse, Repeats, RunLines
 from gradeval.tables.reduction import QueryNotGrouped
 
 if TYPE_CHECKING:
@@ -274,8 +274,10 @@ class _Reading:
             self.counts["real"] = int(np.count_nonzero(table.grade != np.rint(table.grade)))
         else:
             if len(rows.again) and not self.collapse.duplicates:
-                documents = table.documents.take(rows.again)
-                self.problems.add(Repeats(line[rows.again], line[rows.first], documents).problems())
+                lines = RunLines(
+                    np.arange(len(table.queries)), table.offsets, table.documents, table.grade, line
+                )
+                self.problems.add(Repeats.of(lines, rows.again, rows.first, table.queries).problems())
             if self.collapse:
                 query = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
                 documents, best = self.collapse.best(table.documents, table.grade, query)
