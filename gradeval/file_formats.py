@@ -78,6 +78,12 @@ FORMATS = (
     Format("json", "it begins with a JSON object of objects", _JSON),
     Format("lists", "it begins with JSON whose first value is a list", _JSON, "json.lists_table"),
     Format("jsonl", "it begins with a JSON object of values", _JSON, "json.jsonl_table"),
+    Format(
+        "responses",
+        "it begins with a response of Elasticsearch, OpenSearch or Solr",
+        _JSON,
+        no_qrels=("this is a response of a search engine, not qrels", _QRELS_FIRST),
+    ),
     Format("parquet", "it begins with Parquet's magic number", _MAGIC, "arrow.parquet_table"),
     Format("arrow", "it begins with Arrow's magic number", _MAGIC),
 )

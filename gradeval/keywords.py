@@ -46,7 +46,7 @@ class ReadQrels(TypedDict, total=False):
 
 class ReadRun(TypedDict, total=False):
     jobs: int  # 0
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'responses', 'parquet', 'arrow'] | None  # None
     features: int | str | Iterable[int | str]  # ()
     groups: str | bytes | os.PathLike[str] | None  # None
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()

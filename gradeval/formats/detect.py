@@ -149,6 +149,8 @@ def of_magic(text: bytes, options: Options) -> str:
 def of_json(text: bytes, options: Options) -> str:
     if not text.lstrip().startswith((b"{", b"[")):
         return ""
+    if _function("responses.begins_response")(text):
+        return "responses"
     key = re.match(_FIRST_KEY, text)
     if key is None and not re.match(_EMPTY, text):
         if re.match(_RATINGS, text):
@@ -159,8 +161,9 @@ def of_json(text: bytes, options: Options) -> str:
         import json  # imported only when needed
 
         try:  # an object a line may begin with a list too
-            names = [*json.loads(text.split(b"\n", 1)[0])]
-            return "jsonl" if _function("csv.are_columns")(names, {}) else "lists"
+            members = json.loads(text.split(b"\n", 1)[0])
+            is_row = _function("csv.are_columns")([*members], {}) or _function("json.list_member")(members, {})
+            return "jsonl" if is_row else "lists"
         except ValueError:
             return "lists"
     if first == b"{":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, pairwise
@@ -23,7 +23,7 @@ from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats import memory
 from gradeval.formats.columns import BlockTable, Columns, columns_of
-from gradeval.formats.csv import Chosen, choose, chosen_table, usual_columns
+from gradeval.formats.csv import Chosen, choose, chosen_table, query_column, usual_columns
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, no_data, shown
 from gradeval.formats.lines import read_lines
 from gradeval.formats.scan import LF, DataLines, binary_data, floats, not_text
@@ -46,6 +46,7 @@ _CHUNK = 1 << 20  # whose arrays of strings and numbers stay small
 _DIGITS = 500  # of an integer: with more than 309 it is beyond the floats
 _EXAMINED = 1 << 16  # bytes in which the object and its first key begin
 _FIXED, _STRING, _BARE = "fixed", "string", "bare"  # pieces of lines
+_LIST_MEMBERS = ("hits", "results", "retrieved")  # of a query in JSON Lines
 _ES_ID = "_id"  # of Elasticsearch's hits
 _MTEB_KEY = "mteb_model_meta"
 _KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*:'
@@ -135,8 +136,8 @@ def _are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
     return bool(((digit <= 9) & ((digit > 0) | (text[at + 1] - _ZERO > 9))).all())
 
 
-def _whole(source: Source) -> Iterator[bytes]:
-    yield b"".join(chunk.tobytes() for chunk in source.chunks())
+def read_whole(source: Source) -> bytes:
+    return b"".join(chunk.tobytes() for chunk in source.chunks())
 
 
 def table(source: Source, number: str, options: Options) -> BlockTable:
@@ -149,7 +150,7 @@ def table(source: Source, number: str, options: Options) -> BlockTable:
         raise InputError(source.name, message, line=1, hint=hint)
     reject_saved(beginning, source.name, number)
     if _MTEB_KEY.encode() in beginning or _NESTED.match(beginning):
-        [text] = _whole(source)
+        text = read_whole(source)
         if _MTEB_KEY.encode() in text:
             return _mteb_table(parse_json(text, source.name), source.name, number, options.split)
     return BlockTable.of(source, partial(_columns, number=number), blocks=partial(_parts, source, brace.end()))
@@ -470,6 +471,8 @@ def jsonl_table(source: Source, number: str, options: Options) -> BlockTable:
             if isinstance(first, str):
                 raise InputError(source.name, first, line=line_number + 1)
             by_role = dict(options.columns)
+            if member := list_member(first, by_role):
+                return _nested_table(source, number, by_role, member)
             if _ES_ID in first and not usual_columns([*first], "document"):
                 by_role.setdefault("document", _ES_ID)
             chosen = choose([*first], number, by_role, source.name)
@@ -649,24 +652,91 @@ def _lacking(members: dict[str, Any], names: Iterable[str]) -> str:
 # --- lists of documents
 
 
-class _Lists(NamedTuple):
-    """The lists of a file."""
+def list_member(members: Mapping[str, Any], by_role: Mapping[str, str]) -> str:
+    """The member of a line of JSON Lines that is the list of its query's documents, '' where none is."""
+    names = [*members]
+    if usual_columns(names, "document") or by_role.get("document") in names:
+        return ""
+    has_query = usual_columns(names, "query") or usual_columns(names, "id") or by_role.get("query") in names
+    lists = (name for name in _LIST_MEMBERS if isinstance(members.get(name), list))
+    return next(lists, "") if has_query else ""
+
+
+def _nested_table(source: Source, number: str, by_role: Mapping[str, str], member: str) -> BlockTable:
+    """JSON Lines with a list of documents in each. Raises InputError."""
+    query = ""
+    for _, line in read_lines(source):
+        members = _object(line) if line.strip(_SPACE) else ""
+        if isinstance(members, str):
+            continue  # blank, or wrong, which reading it reports
+        if not query:
+            names = [*members]
+            query = names[query_column(names, by_role.get("query"), source.name)]
+        if documents := members.get(member):
+            break
+    else:
+        raise InputError(source.name, "no data: there are no documents")
+    names = [*dict.fromkeys(chain.from_iterable(filter(_is_object, documents)))]
+    chosen = _chosen_of_lists(names, number, by_role, source.name)
+    blocks = partial(_nested_blocks, source, query, member)
+    return chosen_table(source, [query, *names], chosen, lists_columns, blocks)
+
+
+def _nested_blocks(source: Source, query: str, member: str) -> Iterator[Lists]:
+    seen: set[Any] = set()
+    for block in source.blocks():
+        text = block.bytes[: block.size].tobytes()
+        line: list[int] = []
+        objects: list[dict[str, Any]] = []
+        wrong: list[Problem] = []
+        for number, row in enumerate(text.split(b"\n")):
+            if not row.strip(_SPACE):
+                continue
+            members = _object(row)
+            reason = members if isinstance(members, str) else _lacking_list(members, query, member, seen)
+            if reason or isinstance(members, str):
+                wrong.append(Problem(number, reason))
+            else:
+                line.append(number)
+                objects.append(members)
+        queries, documents = ([members[name] for members in objects] for name in (query, member))
+        lists = Lists([f"$['{member}']"] * len(line), queries, documents, line=line)
+        problem = not_text(block)
+        problems = LineProblems.listed([problem] if problem else wrong, problem is not None)
+        lines = text.count(b"\n")
+        yield lists._replace(lines=lines, first=block.first, last=block.last, problems=problems)
+
+
+def _lacking_list(members: dict[str, Any], query: str, member: str, seen: set[Any]) -> str:
+    """What is wrong with a line; '' where nothing is. seen: the queries so far, which gain this one."""
+    if reason := _lacking(members, (query, member)):
+        return reason
+    if not isinstance(members[member], list):
+        return f"$['{member}']: {described(members[member])} is not a list of documents"
+    id = str(members[query])
+    if id in seen:
+        return f"query {named(id)} is in the file twice"
+    seen.add(id)
+    return ""
+
+
+class Lists(NamedTuple):
+    """The lists of a file, or of a block of JSON Lines."""
 
     paths: list[str]  # of each in the file, for messages
     queries: list[Any]  # their ids
     documents: list[list[Any]]  # of each
-    names: list[str]  # of the members beside the lists
-
-    @property
-    def first(self) -> bool:
-        """As a block: it is the whole file."""
-        return True
+    names: Sequence[str] = ()  # of the members beside the lists
+    line: Sequence[int] = ()  # of each, 0-based in the block; none where rows are numbered instead
+    lines: int = 0  # how many the block has
+    first: bool = True  # as of a block
+    last: bool = True
+    problems: LineProblems = NOTHING  # of lines without a list
 
 
 def lists_table(source: Source, number: str, options: Options) -> BlockTable:
-    [text] = _whole(source)
     by_role = dict(options.columns)
-    lists = _lists_of(parse_json(text, source.name), source.name, number, by_role.get("query"))
+    lists = _lists_of(parse_json(read_whole(source), source.name), source.name, number, by_role.get("query"))
     for path, documents in zip(lists.paths, lists.documents, strict=True):
         if not isinstance(documents, list):
             raise InputError(source.name, f"{path}: {described(documents)} is not a list of documents")
@@ -674,13 +744,16 @@ def lists_table(source: Source, number: str, options: Options) -> BlockTable:
         raise InputError(source.name, "no data: there are no documents")
     members = filter(_is_object, chain.from_iterable(lists.documents))
     names = [*dict.fromkeys(chain.from_iterable(members))]
-    chosen = Chosen("", "id", number, number)  # of ids without names
-    if names:
-        chosen = choose(names, number, by_role, source.name, in_lists=True)
-    return chosen_table(source, [*lists.names, *names], chosen, _lists_columns, lambda: iter([lists]))
+    chosen = _chosen_of_lists(names, number, by_role, source.name)
+    return chosen_table(source, [*lists.names, *names], chosen, lists_columns, lambda: iter([lists]))
 
 
-def _lists_of(content: Any, name: str, number: str, query: str | None) -> _Lists:
+def _chosen_of_lists(names: Sequence[str], number: str, by_role: Mapping[str, str], path: str) -> Chosen:
+    """names: of the members of documents, none where these are ids."""
+    return choose(names, number, by_role, path, in_lists=True) if names else Chosen("", "id", number, number)
+
+
+def _lists_of(content: Any, name: str, number: str, query: str | None) -> Lists:
     """The lists of a file. query: the name that the user gave to the ids of queries. Raises InputError."""
     path = "$"
     requests = content
@@ -688,7 +761,7 @@ def _lists_of(content: Any, name: str, number: str, query: str | None) -> _Lists
         path = "$['requests']"
         requests = content.get("requests")
         if not isinstance(requests, list):
-            return _Lists([f"$[{named(id)}]" for id in content], [*content], [*content.values()], [])
+            return Lists([f"$[{named(id)}]" for id in content], [*content], [*content.values()])
     if not isinstance(requests, list):
         raise InputError(name, f"{described(content)} is not an object or a list")
     if number != "grade":
@@ -696,7 +769,7 @@ def _lists_of(content: Any, name: str, number: str, query: str | None) -> _Lists
     return _of_requests(requests, path, query, name)
 
 
-def _of_requests(requests: list[Any], path: str, query: str | None, name: str) -> _Lists:
+def _of_requests(requests: list[Any], path: str, query: str | None, name: str) -> Lists:
     """The ratings of a search engine, with the ids of their queries in one member of all requests."""
     names = [*dict.fromkeys(chain.from_iterable(filter(_is_object, requests)))]
     key = next((key for key in (query, "id", "query") if key in names), "id")
@@ -706,14 +779,14 @@ def _of_requests(requests: list[Any], path: str, query: str | None, name: str) -
             raise InputError(name, reason)
     paths = [f"{path}[{position}]['ratings']" for position in range(len(requests))]
     queries, ratings = ([request[member] for request in requests] for member in (key, "ratings"))
-    return _Lists(paths, queries, ratings, names)
+    return Lists(paths, queries, ratings, names)
 
 
 def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def _lists_columns(lists: _Lists, chosen: Chosen) -> Columns:
+def lists_columns(lists: Lists, chosen: Chosen) -> Columns:
     objects = [_objects_of(documents, chosen) for documents in lists.documents]
     bounds: Ints = np.cumsum([0, *map(len, objects)])
 
@@ -721,11 +794,16 @@ def _lists_columns(lists: _Lists, chosen: Chosen) -> Columns:
         row = problem.line or 0
         query = int(np.searchsorted(bounds, row, "right")) - 1
         path = f"{lists.paths[query]}[{row - bounds[query]}]"
-        return problem.replace(line=None, what=f"{path}: {problem.what}")
+        line = lists.line[query] if lists.line else None
+        return problem.replace(line=line, what=f"{path}: {problem.what}")
 
     queries = [query for query, rows in zip(lists.queries, objects, strict=True) for _ in rows]
     columns = _columns_of_objects([*chain.from_iterable(objects)], chosen, at, queries)
-    return columns.replace(lines=len(queries))
+    if not lists.lines:
+        return columns.replace(lines=len(queries))
+    line = np.repeat(np.array(lists.line, np.int64), np.diff(bounds))[columns.line]
+    columns = columns.replace(line=line, lines=lists.lines, first=lists.first, last=lists.last)
+    return columns.without_rows(LineProblems.joined([lists.problems, columns.problems]))
 
 
 def _objects_of(documents: list[Any], chosen: Chosen) -> list[_Read]:

@@ -401,9 +401,7 @@ class Collapse(Record):
         return documents.take(best_rows), best_rows
 
     def lines(self, lines: RunLines, judged: Ids) -> tuple[RunLines, Repeats]:
-        """The lines of whole queries collapsed, and the duplicates among them that are errors. judged: the ids of
-        the judged queries.
-        """
+        """The lines of whole queries collapsed, and the duplicates that are errors. judged: ids of queries."""
         query = _query_of(lines)
         again = first = np.empty(0, np.int64)
         if not self.duplicates:

@@ -387,8 +387,7 @@ def explain(
     spec = _one_metric(metric)
     chosen = Options(**options)
     _check_options(chosen, queries)
-    judged, runs = open_to_explain(qrels, labelled, chosen)
-    chosen = with_ids(chosen, judged)
+    judged, runs, chosen = open_to_explain(qrels, labelled, chosen)
     if len(runs) > len(compared):
         raise OptionError(f"one run is explained at a time, beside one to compare with, not {len(runs)} runs")
     positions = _worst(judged, runs, spec, chosen, worst) if worst else judged.positions(queries)
@@ -445,14 +444,17 @@ def _check_options(options: Options, queries: Sequence[str]) -> None:
 
 def open_to_explain(
     qrels: Any, labelled: Sequence[tuple[str | None, Any]], options: Options
-) -> tuple[Qrels, list[Run]]:
-    """The qrels and the (label, run) pairs; a LETOR file is as many runs as it has features chosen."""
+) -> tuple[Qrels, list[Run], Options]:
+    """The qrels and the (label, run) pairs; a LETOR file is as many runs as it has features chosen. The options
+    with the query ids that are chosen.
+    """
     # a pipe that was opened once is read from the copy that its Source has
     qrels = source_of(qrels) if is_path(qrels) else qrels
     labelled = [(label, source_of(run) if is_path(run) else run) for label, run in labelled]
     check_inputs([("qrels", qrels), *(("run", run) for _, run in labelled)], options)
     judgments = open_qrels(qrels, options)
-    return judgments.qrels, open_all(labelled, judgments, options)
+    options = with_ids(options, judgments.qrels)
+    return judgments.qrels, open_all(labelled, judgments, options), options
 
 
 def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, count: int) -> Ints:

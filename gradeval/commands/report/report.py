@@ -198,7 +198,7 @@ def _explained_queries(
     # a mean over all orders of ties has no ranking to show
     if not queries or not with_documents or options.ties == EXPECTED:
         return
-    judged, opened = open_to_explain(qrels, with_documents, options)
+    judged, opened, _ = open_to_explain(qrels, with_documents, options)
     of_queries = explained_by(judged, opened, judged.positions(queries), specs, options)
     for query, of_runs in zip(queries, of_queries, strict=True):
         remaining = iter(of_runs)

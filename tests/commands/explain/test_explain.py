@@ -52,7 +52,7 @@ OPTIONS = (TIES, {**TIES, "depth": 4, "no_relevant": "1", "judged_only": True})
 def explained(options: int) -> dict[str, list[tuple[Explanation, Explanation]]]:
     """For each metric, of each query, the explanations by two runs."""
     how = Options(**OPTIONS[options])
-    judged, opened = open_to_explain(QRELS, [("run1", RUN), ("other", OTHER)], how)
+    judged, opened, _ = open_to_explain(QRELS, [("run1", RUN), ("other", OTHER)], how)
     queries = explained_by(judged, opened, judged.positions(QRELS), SPECS, how)
     by_query = [list(zip(*of_runs, strict=True)) for of_runs in queries]
     return dict(zip(map(str, SPECS), map(list, zip(*by_query, strict=True)), strict=True))

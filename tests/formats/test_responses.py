@@ -1,0 +1,221 @@
+"""Responses of Elasticsearch, OpenSearch and Solr as runs, and lists of documents in JSON Lines."""
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from helpers import each, each_row, error_of
+
+import gradeval
+from formats.reading import errors_of, read
+
+
+def search(*hits, **members):
+    """A response to _search with these (id, score)."""
+    inner = {"hits": {"hits": {"total": {"value": 1}, "hits": [{"_id": "inner", "_score": 9}]}}}
+    objects = [
+        {"_index": "i", "_id": id, "_score": score, "_source": {"id": 1, "score": 5}, "inner_hits": inner}
+        for id, score in hits
+    ]
+    total = {"total": {"value": len(hits), "relation": "eq"}, "max_score": None, "hits": objects}
+    shards = {"total": 2, "successful": 2, "skipped": 0, "failed": 0}
+    return {"took": 5, "timed_out": False, "_shards": shards, "hits": total, **members}
+
+
+def solr(*documents, **members):
+    return {
+        "responseHeader": {"status": 0, "QTime": 1},
+        "response": {"numFound": 2, "docs": [*documents]},
+        **members,
+    }
+
+
+SCORED = search(("é", 1.5), ("b", 1.0))
+SORTED = search(("b", None), ("a", None))
+NOTHING = search()
+ROWS = [("q", "é", 1.5), ("q", "b", 1.0), ("r", "b", -1.0), ("r", "a", -2.0)]
+CAUSE = {"type": "index_not_found_exception", "reason": "no such index [x]"}
+ERROR = {"error": {"root_cause": [CAUSE], "type": "search_phase", "reason": "all shards failed"}, "status": 404}
+AGGREGATIONS = search(aggregations={"by": {"buckets": [{"key": 1}]}})
+GROUPED = {
+    "responseHeader": {"status": 0},
+    "grouped": {"f": {"groups": [{"doclist": {"docs": [{"id": "a"}]}}]}},
+}
+DETAILS = {
+    query: {"metric_score": 0.1, "hits": [{"hit": hit, "rating": None} for hit in response["hits"]["hits"]]}
+    for query, response in (("q", SCORED), ("r", SORTED))
+}
+NAMED = {
+    "by query": {"q": SCORED, "s": NOTHING, "r": SORTED},
+    "rank_eval": {"metric_score": 0.5, "details": DETAILS, "failures": {}},
+    "rank_eval of 6": {"rank_eval": {"metric_score": 0.5, "details": DETAILS}},
+    "hits alone": {"q": {"hits": {"hits": SCORED["hits"]["hits"]}}, "r": SORTED},
+    "Solr": {
+        "q": solr({"id": "é", "title": [], "score": 1.5}, {"score": 1, "id": "b"}),
+        "r": solr({"id": "b"}, {"id": "a"}),
+    },
+}
+UNNAMED = {
+    "msearch": {"took": 1, "responses": [SCORED, NOTHING, {**SORTED, "status": 200}]},
+    "list": [SCORED, NOTHING, SORTED],
+}
+
+
+def written(content, indent=None):
+    return json.dumps(content, indent=indent, ensure_ascii=False).encode()
+
+
+@each("indent", [None, 1])
+@each("form", [*NAMED, *UNNAMED, "lines"])
+def test_responses(form, indent, put):
+    if form == "lines":
+        text = b"\n".join(map(written, UNNAMED["list"]))
+    else:
+        text = written((NAMED | UNNAMED)[form], indent)
+    for content in (text, gzip.compress(text)):
+        assert read(put(content), query_ids=["q", "s", "r"])[0] == ROWS
+
+
+def test_one_response(put):
+    for content in (SCORED, {"hits": {"hits": SCORED["hits"]["hits"]}}, NAMED["Solr"]["q"]):
+        assert read(put(written(content)), query_ids="q")[0] == ROWS[:2]
+    other = solr({"id": 1, "docno": "é", "rank": 1}, {"id": 2, "docno": "b", "rank": 2})
+    assert read(put(written(other)), query_ids="q", columns="document=docno,rank=rank")[0] == [
+        ("q", "é", -1.0), ("q", "b", -2.0)
+    ]  # fmt: skip
+
+
+@each_row(
+    (SCORED, "this is a response of Elasticsearch or OpenSearch, which does not name its query. Give the id"),
+    (solr({"id": "a"}), "this is a response of Solr, which does not name its query. Give the id"),
+    (UNNAMED["msearch"], "these are 3 responses of Elasticsearch or OpenSearch, which do not name their"),
+    (AGGREGATIONS, "this is a response of Elasticsearch or OpenSearch without hits, with aggregations alone"),
+    ({"aggregations": {"a": {}, "b": {"value": 1}}}, "this is a response of Elasticsearch or OpenSearch with"),
+    (GROUPED, "this is a response of Solr without hits, since they are grouped. Search with group.main=true"),
+    ({"q": SCORED, "r": ERROR}, "$['r']: Elasticsearch or OpenSearch answered with an error: index_not_f"),
+    ({"metric_score": 0, "details": {}, "failures": {"r": ERROR}}, "$['r']: Elasticsearch or OpenSearch ans"),
+    ({"responseHeader": {"status": 400}, "error": {"msg": "no x"}}, "Solr answered with an error: no x"),
+    ({"q": {**SCORED, "timed_out": True}}, "$['q']: the search timed out, so that hits may be missing. Search"),
+    ({"q": {**SCORED, "_shards": {"total": 2, "failed": 1}}}, "$['q']: 1 of the index's shards failed, so"),
+    ({"q": NOTHING}, "no data: no response has hits"),
+    ({"q": search(("a", 1.0), ("b", None))}, "$['q'][1]: the score is missing"),
+    ({"q": {"hits": {"hits": [{"_score": 1}, 5]}}}, "$['q'][0]: the object has no '_id'"),
+    ({"q": SCORED, "r": 5}, "$['r']: 5 is not a response"),
+)  # fmt: skip
+def test_what_is_no_run(content, error, put):
+    assert errors_of(put(written(content)))[0].lstrip().startswith(error)
+
+
+def test_each_error_of_several(put):
+    content = {"took": 1, "responses": [SCORED, ERROR, AGGREGATIONS]}
+    errors = errors_of(put(written(content)), query_ids="q r s")
+    assert [error.split(":")[0].strip() for error in errors] == ["$['responses'][1]", "$['responses'][2]"]
+    [error] = errors_of(put(written(UNNAMED["msearch"])), query_ids="q r")
+    assert "there are 3 responses of Elasticsearch or OpenSearch and 2 ids of queries. " in error
+    assert errors_of(put(written(UNNAMED["msearch"])[:-90]), query_ids="q")[0].startswith("1: not valid JSON")
+    lines = b"\n".join([written(SCORED), written(SCORED)[:-9]])
+    assert errors_of(put(lines), query_ids="q r")[0].startswith("2: not valid JSON")
+
+
+@each("content", [SCORED, UNNAMED["msearch"], NAMED["rank_eval"], {"q": ERROR}, NAMED["Solr"]["q"]])
+def test_responses_are_no_qrels(content, put):
+    assert "this is a response of a search engine, not qrels" in errors_of(put(written(content)), "grade")[0]
+
+
+@each("name", ["hits", "error", "response", "responses", "aggregations", "details", "took"])
+def test_queries_and_documents_with_names_of_members(name, put):
+    content = {name: {name: 2.0, "total": 1}}
+    assert read(put(written(content)))[0] == [(name, name, 2.0), (name, "total", 1.0)]
+    assert read(put(written({name: ["a"]})))[0] == [(name, "a", 0.0)]
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
+@each("content", [SCORED, UNNAMED["msearch"], UNNAMED["list"], GROUPED, {"q": {**SCORED, "timed_out": True}},
+                  {"q": {**SCORED, "_shards": {"failed": 1}}}, "lines"])  # fmt: skip
+def test_the_line_of_jq_makes_it_readable(content, put):
+    text = b"\n".join(map(written, (SCORED, SORTED))) if content == "lines" else written(content)
+    [error] = errors_of(put(text))
+    flags, program = re.search("jq (-n )?'(.*)'", error).groups()
+    names = '"QUERY1", "QUERY2", "QUERY3"' if content in UNNAMED.values() else '"QUERY1", "QUERY2"'
+    program = program.replace('"QUERY1", "QUERY2"', names)
+    made = subprocess.run(["jq", *(flags or "").split(), program], input=text, capture_output=True, check=True)
+    assert read(put(made.stdout), query_ids="q" if content is GROUPED else None)[0]
+
+
+def test_the_order_of_hits_against_their_scores(tmp_path):
+    """As of a search that is sorted by a field, and tracks scores."""
+    path = tmp_path / "run"
+    path.write_bytes(written({"q": search(("a", 1.0), ("b", 2.0), ("c", 3.0))}))
+    notices = gradeval.evaluate({"q": {"a": 1}}, path, "RR").notices
+    assert [notice.kind.name for notice in notices if notice.kind.name == "RANKS"] == ["RANKS"]
+
+
+def test_query_ids_that_a_file_or_an_explanation_has(tmp_path):
+    path = tmp_path / "run"
+    path.write_bytes(written(UNNAMED["msearch"]))
+    qrels = {"q": {"b": 1}, "r": {"b": 1}, "s": {"z": 1}, "t": {"z": 1}}
+    ids = ["q", "s", "r"]
+    assert gradeval.evaluate(qrels, path, "RR", query_ids=ids).per_query("run", "RR") == {
+        "q": 0.5,
+        "r": 1,
+        "s": 0,
+    }
+    [explanation] = gradeval.explain(qrels, path, "RR", worst=1, query_ids=ids)
+    assert explanation.query == "s"
+
+
+@each("member", ["hits", "results", "retrieved"])
+@each("size", [1, 1 << 20])
+def test_lists_in_json_lines(member, size, put):
+    objects = [
+        {"query": "q", member: [{"_id": "é", "_score": 1.5, "n": {}}, {"_id": "b", "_score": 1}]},
+        {member: [], "query": "s"},
+        {"more": [1], member: [{"chunk_id": "b", "_id": "b", "_score": -1}], "query": "r"},
+    ]
+    rows, lines = read(put(b"\n\n".join(map(written, objects[:2]))), "score")
+    assert (rows, lines) == (ROWS[:2], [0, 0])
+    ids = [{member: ["é", "b"], "query_id": "q"}, {"query_id": "r", member: ["b", "a"]}]
+    assert read(put(b"\n".join(map(written, ids)), size))[1] == [0, 0, 1, 1]
+    assert [row[:2] for row in read(put(b"\n".join(map(written, ids)), size))[0]] == [row[:2] for row in ROWS]
+    last = put(b"\n".join(map(written, objects)), size)
+    assert read(last)[0] == [*ROWS[:2], ("r", "b", -1.0)]
+
+
+def test_errors_of_lists_in_json_lines(put):
+    lines = [
+        '{"query": "q", "hits": [{"_id": "a", "_score": 1}]}', '{"query": "q", "hits": []}', '{"query": "r"}',
+        '{"query": "s", "hits": 5}', '{"query": "t", "hits": [{"_id": "a", "_score": "x"}]}', "[",
+    ]  # fmt: skip
+    assert errors_of(put("\n".join(lines).encode())) == [
+        "2: query 'q' is in the file twice",
+        "3: the object has no 'hits'",
+        "4: $['hits']: 5 is not a list of documents",
+        "5: $['hits'][0]: the score 'x' is not a number",
+        "6: not valid JSON (Expecting value in column 2)",
+    ]
+    assert errors_of(put(b'{"query": "q", "hits": []}\n')) == [" no data: there are no documents"]
+
+
+@each("name", ["_id", "chunk_id", "passage_id", "node_id"])
+def test_names_of_documents(name, put):
+    text = f'{{"query_id": "q", "{name}": "a", "_score": 2}}\n'
+    assert read(put(text.encode()))[0] == [("q", "a", 2.0)]
+
+
+def test_one_line_with_a_duplicate(tmp_path):
+    """Its number would not say where: the query and the document are named."""
+    run = tmp_path / "run"
+    run.write_text('{"q": {"a": 3, "b": 2, "a": 1}, "x": {"c": 2, "c": 1}}')
+    errors = error_of(gradeval.GradevalError, gradeval.evaluate, {"q": {"a": 1}}, run, "RR").splitlines()
+    best = "--duplicates best (in Python duplicates='best') takes the best score"
+    assert errors == [
+        f"{run}:1: duplicate document 'a' for query 'q'. {best}",
+        f"{run}:1: duplicate document 'c' for an unjudged query. {best}",
+    ]
+    assert error_of(gradeval.GradevalError, gradeval.read_qrels, run).splitlines() == [
+        f"{run}:1: document 'a' of query 'q' has grade 1 here and 3 before in this line",
+        f"{run}:1: document 'c' of query 'x' has grade 1 here and 2 before in this line",
+    ]
