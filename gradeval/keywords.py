@@ -32,6 +32,7 @@ class PhiKeywords(TypedDict, total=False):
     qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
     qrels_feature: int | None  # None
     groups: str | bytes | os.PathLike[str] | None  # None
+    unlabelled: Literal['error', 'unjudged'] | None  # None
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
 
 
@@ -41,6 +42,7 @@ class ReadQrels(TypedDict, total=False):
     features: int | str | Iterable[int | str]  # ()
     qrels_feature: int | None  # None
     groups: str | bytes | os.PathLike[str] | None  # None
+    unlabelled: Literal['error', 'unjudged'] | None  # None
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
 
 
@@ -59,6 +61,7 @@ class ReadRun(TypedDict, total=False):
 class Files(ReadRun, total=False):
     qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
     qrels_feature: int | None  # None
+    unlabelled: Literal['error', 'unjudged'] | None  # None
 
 
 class Validate(Files, total=False):

@@ -66,6 +66,11 @@ class NoticeKind(Enum):
         "counts{alike}",
         is_note=True,
     )
+    UNLABELLED = Row(
+        "{subject}: {count:judgment has|judgments have} no label; {count:?its document is|their documents are} "
+        "unjudged{alike}",
+        is_note=True,
+    )
     NO_SUBTOPICS = Row(
         "{subject}: the judgments have no subtopics, so each query is one for {metric}{others: and #}{alike}"
     )
@@ -239,8 +244,8 @@ class EvaluationWarning(UserWarning):
 
 
 OF_QRELS = (
-    *(NoticeKind.DUPLICATES, NoticeKind.SUBTOPICS, NoticeKind.NO_SUBTOPICS, NoticeKind.UNSCALED_ELSEWHERE),
-    *(NoticeKind.ALL_RELEVANT, NoticeKind.NONE_RELEVANT, NoticeKind.NO_RELEVANT),
+    *(NoticeKind.DUPLICATES, NoticeKind.UNLABELLED, NoticeKind.SUBTOPICS, NoticeKind.NO_SUBTOPICS),
+    *(NoticeKind.UNSCALED_ELSEWHERE, NoticeKind.ALL_RELEVANT, NoticeKind.NONE_RELEVANT, NoticeKind.NO_RELEVANT),
 )
 
 

@@ -37,6 +37,8 @@ DEFAULT_TIES = "trec"
 INTERVALS = ("t", "bootstrap")  # of means
 BEST = "best"  # of a document that a run lists several times, the highest score counts
 DUPLICATES = ("error", BEST)
+UNJUDGED = "unjudged"  # a judgment without a label is none
+UNLABELLED = ("error", UNJUDGED)
 LETOR_TIES = "input"  # of features and scores, as in Eval-Score-3.0 and LightGBM
 NO_RELEVANT = {"0": 0.0, "1": 1.0, "skip": math.nan}
 DEFAULT_NO_RELEVANT = "0"
@@ -528,6 +530,12 @@ class Options(OptionTable, init=False):
         OptionKind("path", must_be("a path", _is_text, _path), PATH, metavar="FILE"),
         "Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same directory.",
         scope={FILES, OF_QRELS, OF_RUN},
+    )
+    unlabelled: str | None = _input(
+        choice(*UNLABELLED),
+        "A judgment without a label (null, or an empty field) is an error, or its document is unjudged. "
+        "Default: unjudged in CSV with a column named rating (Quepid), else an error.",
+        scope={FILES, VALUES, OF_QRELS},
     )
     columns: tuple[tuple[str, str], ...] = _input(
         OptionKind(

@@ -38,12 +38,13 @@ CHANGES: dict[str, Any] = {
     "zero_grade": 1.0,
     "no_relevant": "1",
     "qrels_feature": 2,
+    "unlabelled": "unjudged",
     "columns": (("grade", "stars"), ("score", "other")),
     "ignore_identical_ids": True,
     "max_passage": "#",
     "duplicates": "best",
 }
-OF_FILES = ("qrels_feature", "columns")
+OF_FILES = ("qrels_feature", "unlabelled", "columns")
 
 
 def evaluated(qrels: Any, run: Any, **options: Any) -> str:
@@ -91,10 +92,13 @@ def files(folder: Path) -> dict[str, tuple[str, str]]:
     for path, names, by in ((qrels, "grade,stars", 2), (run, "score,other", 5)):
         lines = (f"{q},{d},{n * by % 3},{n * by % 4}\n" for q in QRELS for n, d in enumerate("abcd"))
         path.write_text(f"query_id,doc_id,{names}\n" + "".join(lines))
+    gaps = folder / "gaps.csv"
+    gaps.write_text(qrels.read_text() + "q1,e,,\n")
     twice = folder / "twice.csv"
     twice.write_text(run.read_text() + "q1,b,9,9\n")
     return {
         "qrels_feature": (str(letor), str(scores)),
+        "unlabelled": (str(gaps), str(run)),
         "columns": (str(qrels), str(run)),
         "duplicates": (str(qrels), str(twice)),
     }

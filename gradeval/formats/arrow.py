@@ -472,6 +472,7 @@ def _file_table(kind: str, source: Source, number: str, options: Options) -> Blo
     """A file that pyarrow reads. Raises InputError."""
     with _opened(source, kind) as (names, _):
         chosen = choose(names, number, dict(options.columns), source.name)
+    chosen = chosen._replace(unlabelled=options.unlabelled)
     labels = column_labels(chosen)
     wanted = [*dict.fromkeys(filter(None, (*chosen.names, chosen.rank)))]
 
@@ -490,7 +491,8 @@ def _file_table(kind: str, source: Source, number: str, options: Options) -> Blo
             by_name = {chunk.name: chunk for chunk in chunks}
             ranks = _ranks(lambda name: Arrow([by_name[name]]), chosen.rank) if chosen.rank else None
             values = [Arrow([by_name[name]]) for name in chosen.names]
-            return memory.read_values(values, labels, ranks=ranks).replace(first=block.first, last=block.last)
+            read = memory.read_values(values, labels, ranks=ranks, unlabelled=chosen.unlabelled)
+            return read.replace(first=block.first, last=block.last)
 
     return chosen_table(source, names, chosen, columns, blocks)
 

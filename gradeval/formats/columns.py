@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.formats.detect import explained
-from gradeval.formats.diagnostics import LeftOut, LineProblems, Problem, shown
+from gradeval.formats.diagnostics import UNLABELLED_HINT, LeftOut, LineProblems, Problem, shown
 from gradeval.formats.scan import DataLines, floats
 from gradeval.formats.sources import Block, Source
 from gradeval.notices import many
@@ -97,7 +97,7 @@ class Columns(Record):
     numbered: bool = False  # whether documents are numbered 1, 2, … in each query, since the file has no ids
     rank: Floats | None = None  # the rank column where it was asked for, NaN where it holds no number, (n,)
     left_out: LeftOut | None = None  # why rows of the block were left out, if any were
-    unrated: int = 0  # how many rows are none, since their rating is empty
+    unrated: int = 0  # how many rows are none, since they have no label
     extra: ExtraFields = ExtraFields()  # the lines with more fields than a run has
     # of qrels: the subtopic of each row, (n,), or that of all, as is usual; None without such a column
     # of runs: the name of the run, until only_run() has checked it
@@ -344,7 +344,7 @@ def _not_numbers(name: str, texts: Ids, lines: Ints) -> LineProblems:
         if re.fullmatch(_NAME_OF_NUMBERS, texts[i]):
             return "This is a header; remove the line"
         if not texts[i] and name == "grade":
-            return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
+            return UNLABELLED_HINT
         return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, texts[i]) else ""
 
     return LineProblems.of(lines, lambda i: not_a_number(name, texts[i]), hint)

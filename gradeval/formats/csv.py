@@ -22,7 +22,7 @@ from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, object
 from gradeval.formats.scan import CR, LF, DataLines, byte_order_mark, marked_lines, not_lines
 from gradeval.formats.sources import LONGEST_LINE, Block, Source
 from gradeval.notices import many
-from gradeval.options import OF_SCORES, ROLES, Options
+from gradeval.options import OF_SCORES, ROLES, UNJUDGED, Options
 
 _RECBOLE = re.compile(r":(?:token|float)(?:_seq)?$")
 _JOINERS = re.compile(r"[-_ .]")
@@ -72,6 +72,7 @@ class Chosen(NamedTuple):
     run: str = ""  # likewise
     rank: str = ""  # the ranks beside the scores, '' if there are none
     is_given: bool = False  # whether the user named the number
+    unlabelled: str | None = None  # the option
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,8 +89,9 @@ class Chosen(NamedTuple):
 
     @property
     def empty_is_unjudged(self) -> bool:
-        """Whether a row with an empty number is left out."""
-        return self.kind == "grade" and simplified(self.number) == _QUEPID
+        """Whether a row of CSV with an empty number is left out."""
+        is_default = self.unlabelled is None and simplified(self.number) == _QUEPID
+        return self.kind == "grade" and (is_default or self.unlabelled == UNJUDGED)
 
     @property
     def in_place(self) -> str:
@@ -305,6 +307,7 @@ def table(
         raise _no_header(source.name, names, block)
     header = header._replace(has_quotes=not names)
     chosen = choose(header.names, number, dict(options.columns), source.name)
+    chosen = chosen._replace(unlabelled=options.unlabelled)
     read = partial(_columns, header=header)
     return chosen_table(source, header.names, chosen, read, partial(_blocks, source, header))
 

@@ -17,6 +17,7 @@ from gradeval.records import Record
 SHOWN = 20
 # a hint where a document is a duplicate
 COLLAPSES = "--duplicates best (in Python duplicates='best') takes the best score"
+UNLABELLED_HINT = "--unlabelled unjudged (in Python unlabelled='unjudged') leaves out judgments without a label"
 _VARIABLE = r"'.*'|\b\d+( fields?)?"  # what differs between problems of the same kind
 
 

@@ -153,7 +153,11 @@ def table(source: Source, number: str, options: Options) -> BlockTable:
         text = read_whole(source)
         if _MTEB_KEY.encode() in text:
             return _mteb_table(parse_json(text, source.name), source.name, number, options.split)
-    return BlockTable.of(source, partial(_columns, number=number), blocks=partial(_parts, source, brace.end()))
+    return BlockTable.of(
+        source,
+        partial(_columns, number=number, unlabelled=options.unlabelled),
+        blocks=partial(_parts, source, brace.end()),
+    )
 
 
 def _mteb_table(content: dict[str, Any], name: str, number: str, chosen: str | None) -> BlockTable:
@@ -272,7 +276,7 @@ def _repeated(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes]) -> LineP
     return LineProblems.listed(problems)
 
 
-def _columns(part: _Part, number: str) -> Columns:
+def _columns(part: _Part, number: str, unlabelled: str | None) -> Columns:
     text = part.text[: part.size].tobytes()
     lines = int(np.count_nonzero(part.text[: part.size] == LF)) + part.skipped
     if (nul := text.find(b"\0")) >= 0:
@@ -281,7 +285,7 @@ def _columns(part: _Part, number: str) -> Columns:
     if (wrong := _not_utf8(text)) is not None:
         problem = Problem(text.count(b"\n", 0, wrong.start) + part.skipped, _why(wrong))
         return Columns.failed(lines, part, problem)
-    columns = _plain_columns(part, lines) or _exact_columns(part, lines, number)
+    columns = _plain_columns(part, lines) or _exact_columns(part, lines, number, unlabelled)
     if not columns.problems.total:
         columns = columns.without_rows(part.problems)
     return columns.light() if number == "grade" else columns
@@ -397,7 +401,7 @@ def _members_of(text: str) -> _Object:
         return _Object(json.loads(text, object_pairs_hook=_Object, parse_int=lambda text: int(text[:_DIGITS])))
 
 
-def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
+def _exact_columns(part: _Part, lines: int, number: str, unlabelled: str | None) -> Columns:
     """The rows of any part, which is UTF-8, as the json module reads it."""
     members = _members_of_part(part)
     if isinstance(members, Problem):
@@ -413,11 +417,11 @@ def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
         has = f"{many(len(objects), 'query has', 'queries have')} no documents"
         message = f"no data: {has}: {first_names(named(query) for query, _ in objects)}"
         return Columns.failed(lines, part, Problem(part.skipped, message))
-    columns = _columns_of_members(objects, number)
+    columns = _columns_of_members(objects, number, unlabelled)
     problems = columns.problems.changed(lambda problem: problem.replace(line=None))
     problems = LineProblems.joined([problems, LineProblems.listed(wrong)])
     columns = columns.without_rows(problems)
-    line = _line_of(part, _document_keys(part), lines)[: len(columns.value)]
+    line = _line_of(part, _document_keys(part), lines)[columns.line]
     return columns.replace(line=line, lines=lines, first=part.first, last=part.last, problems=problems)
 
 
@@ -436,7 +440,7 @@ def _members_of_part(part: _Part) -> list[tuple[str, Any]] | Problem:
         return Problem(part.skipped, _why(error))
 
 
-def _columns_of_members(members: Sequence[tuple[str, _Object]], number: str) -> Columns:
+def _columns_of_members(members: Sequence[tuple[str, _Object]], number: str, unlabelled: str | None) -> Columns:
     """The rows of queries with their documents."""
     queries = [query for query, documents in members if documents]
     bounds: Ints = np.cumsum([0, *(len(documents) for _, documents in members if documents)])
@@ -446,7 +450,8 @@ def _columns_of_members(members: Sequence[tuple[str, _Object]], number: str) -> 
     def path_of(query: int, row: int) -> str:
         return f"$[{named(queries[query])}][{named(rows[row][0])}]"
 
-    return memory.nested_columns(queries, bounds, [document for document, _ in rows], numbers, path_of)
+    names = [document for document, _ in rows]
+    return memory.nested_columns(queries, bounds, names, numbers, path_of, unlabelled=unlabelled)
 
 
 def _document_keys(part: _Part) -> Ints:
@@ -472,10 +477,10 @@ def jsonl_table(source: Source, number: str, options: Options) -> BlockTable:
                 raise InputError(source.name, first, line=line_number + 1)
             by_role = dict(options.columns)
             if member := list_member(first, by_role):
-                return _nested_table(source, number, by_role, member)
+                return _nested_table(source, number, options, member)
             if _ES_ID in first and not usual_columns([*first], "document"):
                 by_role.setdefault("document", _ES_ID)
-            chosen = choose([*first], number, by_role, source.name)
+            chosen = choose([*first], number, by_role, source.name)._replace(unlabelled=options.unlabelled)
             return chosen_table(source, [*first], chosen, _jsonl_columns)
     raise no_data(source.name, line_number)
 
@@ -625,10 +630,11 @@ def _columns_of_objects(
     if queries:
         fields.insert(0, [queries[row] for row in rows])
     ranks = memory.Objects([objects[row].get(chosen.rank) for row in rows]) if chosen.rank else None
-    columns = memory.read_values([*map(memory.Objects, fields)], chosen.labels, ranks=ranks)
+    values = [*map(memory.Objects, fields)]
+    columns = memory.read_values(values, chosen.labels, ranks=ranks, unlabelled=chosen.unlabelled)
     of_values = columns.problems.changed(lambda problem: problem.replace(line=rows[problem.line or 0]))
     problems = LineProblems.joined([LineProblems.listed(wrong), of_values]).changed(at)
-    return columns.replace(line=np.array(rows, np.int64)).without_rows(problems)
+    return columns.replace(line=np.array(rows, np.int64)[columns.line]).without_rows(problems)
 
 
 def _fields(
@@ -662,7 +668,7 @@ def list_member(members: Mapping[str, Any], by_role: Mapping[str, str]) -> str:
     return next(lists, "") if has_query else ""
 
 
-def _nested_table(source: Source, number: str, by_role: Mapping[str, str], member: str) -> BlockTable:
+def _nested_table(source: Source, number: str, options: Options, member: str) -> BlockTable:
     """JSON Lines with a list of documents in each. Raises InputError."""
     query = ""
     for _, line in read_lines(source):
@@ -671,13 +677,13 @@ def _nested_table(source: Source, number: str, by_role: Mapping[str, str], membe
             continue  # blank, or wrong, which reading it reports
         if not query:
             names = [*members]
-            query = names[query_column(names, by_role.get("query"), source.name)]
+            query = names[query_column(names, dict(options.columns).get("query"), source.name)]
         if documents := members.get(member):
             break
     else:
         raise InputError(source.name, "no data: there are no documents")
     names = [*dict.fromkeys(chain.from_iterable(filter(_is_object, documents)))]
-    chosen = _chosen_of_lists(names, number, by_role, source.name)
+    chosen = _chosen_of_lists(names, number, options, source.name)
     blocks = partial(_nested_blocks, source, query, member)
     return chosen_table(source, [query, *names], chosen, lists_columns, blocks)
 
@@ -735,8 +741,8 @@ class Lists(NamedTuple):
 
 
 def lists_table(source: Source, number: str, options: Options) -> BlockTable:
-    by_role = dict(options.columns)
-    lists = _lists_of(parse_json(read_whole(source), source.name), source.name, number, by_role.get("query"))
+    query = dict(options.columns).get("query")
+    lists = _lists_of(parse_json(read_whole(source), source.name), source.name, number, query)
     for path, documents in zip(lists.paths, lists.documents, strict=True):
         if not isinstance(documents, list):
             raise InputError(source.name, f"{path}: {described(documents)} is not a list of documents")
@@ -744,13 +750,16 @@ def lists_table(source: Source, number: str, options: Options) -> BlockTable:
         raise InputError(source.name, "no data: there are no documents")
     members = filter(_is_object, chain.from_iterable(lists.documents))
     names = [*dict.fromkeys(chain.from_iterable(members))]
-    chosen = _chosen_of_lists(names, number, by_role, source.name)
+    chosen = _chosen_of_lists(names, number, options, source.name)
     return chosen_table(source, [*lists.names, *names], chosen, lists_columns, lambda: iter([lists]))
 
 
-def _chosen_of_lists(names: Sequence[str], number: str, by_role: Mapping[str, str], path: str) -> Chosen:
+def _chosen_of_lists(names: Sequence[str], number: str, options: Options, path: str) -> Chosen:
     """names: of the members of documents, none where these are ids."""
-    return choose(names, number, by_role, path, in_lists=True) if names else Chosen("", "id", number, number)
+    chosen = Chosen("", "id", number, number)
+    if names:
+        chosen = choose(names, number, dict(options.columns), path, in_lists=True)
+    return chosen._replace(unlabelled=options.unlabelled)
 
 
 def _lists_of(content: Any, name: str, number: str, query: str | None) -> Lists:

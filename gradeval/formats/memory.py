@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
@@ -23,9 +24,10 @@ from gradeval.arrays import Bools, Floats, Ints, NDArray
 from gradeval.arrays.strings import PAD, Ids, integer_ids
 from gradeval.errors import InputError, described, named, readable, reason
 from gradeval.formats.columns import Columns, grouped, light_subtopics
-from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
+from gradeval.formats.diagnostics import NOTHING, UNLABELLED_HINT, LineProblems, Problem, shown
 from gradeval.formats.scan import NUMBER
 from gradeval.notices import many
+from gradeval.options import UNJUDGED
 
 BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
 RUN_NAMES = "run"  # the column of a table that has the names of runs
@@ -35,6 +37,7 @@ ROWS = "each row must be (query, document, number)"
 ROWS_OF_SUBTOPICS = "each row must be (query, subtopic, document, number)"
 FILES_BY_PATH = "files are given by their paths, and lists {query: [document, …]} in JSON files"
 _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
+_NO_LABEL = re.compile(r"the grade(?: \(column .*\))? (?:is missing|nan is not a finite number)$", re.DOTALL)
 _SEPARATOR = "\0"  # no id has one, as in files
 
 
@@ -283,11 +286,33 @@ def _number_of(value: Any) -> float:
     return number
 
 
+def labelled_only(columns: Columns, wrong: LineProblems, unlabelled: str | None) -> Columns:
+    """The rows of judgments with a label, with what is wrong with the others. wrong: with the numbers.
+    unlabelled: the option.
+    """
+
+    def hinted(problem: Problem) -> Problem:
+        return problem.replace(hint=UNLABELLED_HINT) if _NO_LABEL.match(problem.what) else problem
+
+    if not wrong.total or unlabelled != UNJUDGED:
+        return columns.replace(problems=wrong.changed(hinted))
+    has_label = np.ones(len(columns.value), bool)
+    others = list[Problem]()
+    for problem in wrong.all():
+        if _NO_LABEL.match(problem.what):
+            has_label[problem.line or 0] = False
+        else:
+            others.append(problem)
+    unrated = len(has_label) - int(np.count_nonzero(has_label))
+    return columns.take(has_label).replace(unrated=unrated, problems=LineProblems.listed(others))
+
+
 class Data:
     """Data in memory, read as a file is: in blocks, by several threads, again and again."""
 
     name: str  # in messages
     rows: int
+    unlabelled: str | None = None  # the option
 
     @abstractmethod
     def columns(self, block: range, /) -> Columns:
@@ -378,7 +403,7 @@ class Nested(Data):
             def name_of(query: int, row: int) -> str:
                 return f"query {_named(queries[query])}, document {_named(names[row])}"
 
-            columns = nested_columns(queries, bounds, names, numbers, name_of)
+            columns = nested_columns(queries, bounds, names, numbers, name_of, unlabelled=self.unlabelled)
         return columns.replace(first=block.start == 0, last=block.stop == len(self.queries))
 
 
@@ -388,8 +413,11 @@ def nested_columns(
     documents: Sequence[Any],
     numbers: tuple[Floats, LineProblems],
     name_of: Callable[[int, int], str],
+    unlabelled: str | None = None,
 ) -> Columns:
-    """Rows by query, whose ids are objects. name_of: names a row of a query, by the positions of both."""
+    """Rows by query, whose ids are objects. name_of: names a row of a query, by the positions of both.
+    unlabelled: the option.
+    """
     query, wrong_query = object_ids(queries, QUERY)
     document, wrong_document = object_ids(documents, DOCUMENT)
     number, wrong_number = numbers
@@ -400,8 +428,9 @@ def nested_columns(
         return problem.replace(what=f"{where}: {problem.what}")
 
     columns = Columns(query, bounds, document, number, line=np.arange(len(number)), lines=len(number))
+    columns = labelled_only(columns, wrong_number, unlabelled)
     wrong_query = wrong_query.changed(lambda problem: problem.replace(line=int(bounds[problem.line or 0])))
-    wrong = [wrong_query, wrong_document.changed(at_row), wrong_number.changed(at_row)]
+    wrong = [wrong_query, wrong_document.changed(at_row), columns.problems.changed(at_row)]
     return columns.without_rows(LineProblems.joined(wrong))
 
 
@@ -441,7 +470,8 @@ class Three(Data):
     def columns(self, block: range) -> Columns:
         with readable(self.name):
             ranks = None if block.start else self.ranks
-            columns = read_values(self.values, self.labels, slice(block.start, block.stop), ranks)
+            rows = slice(block.start, block.stop)
+            columns = read_values(self.values, self.labels, rows, ranks, unlabelled=self.unlabelled)
         columns = columns.replace(first=block.start == 0, last=block.stop == self.rows)
         return columns if self.finished is None else self.finished(columns)
 
@@ -476,9 +506,10 @@ def read_values(
     labels: Sequence[str],
     rows: slice = slice(None),
     ranks: ColumnValues | None = None,
+    unlabelled: str | None = None,
 ) -> Columns:
     """Some rows of three columns, or four with the subtopics. labels: what messages call their values. ranks:
-    a column of ranks, of which some may be no numbers.
+    a column of ranks, of which some may be no numbers. unlabelled: the option.
     """
     query, document, number = values[:3]
     queries, wrong_query = query.ids(rows, labels[0])
@@ -488,7 +519,7 @@ def read_values(
     if not len(queries) == len(documents) == count:
         raise ValueError("the columns are not of one length")
     columns = Columns(*grouped(queries), documents, numbers, np.arange(count), count)
-    problems = [wrong_query, wrong_document, wrong_number]
+    problems = [wrong_query, wrong_document]
     if len(values) > 3:
         subtopics, wrong_subtopic = values[3].ids(rows, labels[3])
         columns = columns.replace(subtopic=light_subtopics(subtopics))
@@ -497,7 +528,8 @@ def read_values(
         rank, wrong_rank = ranks.numbers(rows, "rank")
         rank[[problem.line or 0 for problem in wrong_rank.all()]] = np.nan
         columns = columns.replace(rank=rank)
-    return columns.without_rows(LineProblems.joined(problems))
+    columns = labelled_only(columns, wrong_number, unlabelled)
+    return columns.without_rows(LineProblems.joined([*problems, columns.problems]))
 
 
 def offers_arrow(data: Any) -> bool:

@@ -235,6 +235,7 @@ def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrel
     from gradeval.formats.memory import Nested, are_texts  # imported only when needed
 
     data = open_data(qrels, "qrels", "grade", options)
+    data.unlabelled = options.unlabelled
     if not data.rows:
         raise InputError(data.name, "no judgments given")
     rows = _of_data(data).replace(columns=lambda block: data.columns(block).light())

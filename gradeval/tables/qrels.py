@@ -14,8 +14,8 @@ from gradeval.arrays.strings import IdIndex, Ids, KeyTable, Texts, repeats, salt
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError, UnknownQueryError
 from gradeval.formats.columns import Columns
-from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
-from gradeval.notices import Notice, NoticeKind, Notices
+from gradeval.formats.diagnostics import LeftOut, LineProblems, Problems, no_data, shown
+from gradeval.notices import Notice, NoticeKind, Notices, many
 from gradeval.options import Options
 from gradeval.records import Record, fields_of
 
@@ -180,14 +180,18 @@ class Qrels(Record, eq=False):
         problems = Problems(path)
         parts = [part for _, part in problems.until_enough(blocks)]
         problems.check()
+        unlabelled = sum(part.unrated for part in parts)
         if not any(len(part.value) for part in parts):
-            raise no_data(path, problems.lines)
+            raise no_data(path, problems.lines, all_unlabelled(unlabelled))
         numbered = all(part.numbered for part in parts)
         rows = JudgmentRows.of(path, parts, jobs)
         for wrong in (rows.out_of_range(), rows.duplicates(same_grade=False)):
             problems.add(wrong)
             problems.check()
         qrels = rows.without_duplicates()  # with the keys of its documents
+        if unlabelled:
+            notices = Notices((*qrels.notices, Notice(NoticeKind.UNLABELLED, path, unlabelled)))
+            qrels = qrels.replace(notices=notices)
         return qrels.replace(numbered=True) if numbered else qrels
 
     @cached_property
@@ -249,6 +253,12 @@ class Qrels(Record, eq=False):
             return self.replace(grade=grade)
         of_subtopics = self.subtopics.replace(grade=counted_grades(self.subtopics.grade, options))
         return self.replace(grade=grade, subtopics=of_subtopics)
+
+
+def all_unlabelled(count: int) -> LeftOut | None:
+    """Why no judgment is left of a file, None where it had no others."""
+    labels = many(count, "judgment has no label", "judgments have no label")
+    return LeftOut(f"nothing is judged: {labels}", "Judge some documents") if count else None
 
 
 class _Repeated(Record, eq=False):

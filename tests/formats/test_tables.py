@@ -278,7 +278,7 @@ NAME = "not valid JSON (Expecting property name enclosed in double quotes at"
 IN_QUOTES = ". A field with ',' in it must be in double quotes"
 A_LINE = b'{"qid": "q", "pid": "a", "score": 1}\n'
 QRELS_FIRST = "The qrels come first, then the runs"
-RATING = "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
+RATING = "--unlabelled unjudged (in Python unlabelled='unjudged') leaves out judgments without a label"
 
 
 @each(

@@ -170,6 +170,8 @@ def _remarks(converted: Converted, name: str, to: str, options: Options) -> Iter
     if count := converted.duplicates:
         duplicates = many(count, "duplicate judgment", "duplicate judgments")
         yield f"warning: {name}: {duplicates} with the same grade, written once"
+    if count := converted.unlabelled:
+        yield f"note: {name}: {many(count, 'judgment has', 'judgments have')} no label, left out"
     if count := converted.subtopics:
         subtopics = many(count, "judgment of a further subtopic", "judgments of further subtopics")
         yield f"note: {name}: {subtopics}; the highest grade of a document is written"

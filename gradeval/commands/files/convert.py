@@ -32,7 +32,7 @@ from gradeval.formats.write import WRITERS, Content
 from gradeval.notices import Notice
 from gradeval.options import OF_FILES, Options, choice, integer, must_be, takes
 from gradeval.tables.load import TableFile, check_inputs, open_file
-from gradeval.tables.qrels import JudgmentRows
+from gradeval.tables.qrels import JudgmentRows, all_unlabelled
 from gradeval.tables.ranking import Collapse, Repeats, RunLines
 from gradeval.tables.reduction import QueryNotGrouped
 
@@ -71,6 +71,7 @@ class Converted(NamedTuple):
     duplicates: int = 0  # judgments left out, whose document is judged before with the same grade
     real: int = 0  # grades that are not integers, which trec_eval does not read
     subtopics: int = 0  # judgments for a further subtopic that are left out: the highest grade is written
+    unlabelled: int = 0  # judgments left out, which have no label
     collapsed: int = 0  # lines of a run whose document has a better one, by max_passage and duplicates
     notices: tuple[Notice, ...] = ()  # about the ranks of a run
 
@@ -214,7 +215,8 @@ class _Reading:
                 yield batch
         self.problems.check()
         if not self.counts["rows"]:
-            raise no_data(self.name, self.problems.lines, self.left_out)
+            left_out = self.left_out or all_unlabelled(self.counts["unlabelled"])
+            raise no_data(self.name, self.problems.lines, left_out)
 
     def _parts(self) -> Iterator[Columns]:
         table = self.file.table
@@ -222,6 +224,7 @@ class _Reading:
         for before, part in self.problems.until_enough(blocks):
             self.tag = self.tag or part.tag or b""
             self.ranks = self.ranks.joined(part.ranks)
+            self.counts["unlabelled"] += part.unrated
             self.left_out = self.left_out or part.left_out
             yield part.replace(line=part.line + before, lines=0)
 

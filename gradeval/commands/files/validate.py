@@ -31,7 +31,7 @@ from gradeval.render.document import Lines, OutputDocument, Printable, RenderOpt
 from gradeval.render.table import BOLD, DIM, styled
 from gradeval.tables import ranking
 from gradeval.tables.load import TableFile, check_inputs, open_file
-from gradeval.tables.qrels import JudgmentRows, Qrels, is_relevant
+from gradeval.tables.qrels import JudgmentRows, Qrels, all_unlabelled, is_relevant
 from gradeval.tables.reduction import Reduced, Total, collect
 from gradeval.version import schema_of
 
@@ -95,7 +95,7 @@ class QrelsFacts:
     grades: tuple[tuple[float, int], ...]  # (grade, judgments) from the lowest
     duplicates: int  # judgments of documents that are judged before, with the same grade or another
     without_relevant: int  # queries without a relevant document
-    unrated: int = 0  # rows of CSV that are left out, since their rating is empty
+    unrated: int = 0  # rows that are left out, since they have no label
     subtopics: int = 0  # judgments of a document for a further subtopic
 
 
@@ -405,11 +405,11 @@ class Checks:
         blocks = ordered_map(file.table.columns, file.table.blocks(), self.jobs)
         parts = [part for _, part in problems.until_enough(blocks)]
         report.end = problems.end
+        unrated = sum(part.unrated for part in parts)
         if not any(len(part.value) for part in parts):
             if not report.errors.total:
-                _add(report, no_data(problems.path, problems.lines))
+                _add(report, no_data(problems.path, problems.lines, all_unlabelled(unrated)))
             return
-        unrated = sum(part.unrated for part in parts)
         rows = JudgmentRows.of(file.source.name, parts, self.jobs)  # which takes them
         for wrong in (rows.out_of_range(), rows.duplicates(same_grade=False)):
             problems.add(wrong)
