@@ -161,7 +161,8 @@ def test_each_kind_has_a_sentence() -> None:
         NoticeKind.WEIGHTED,
         NoticeKind.BY_RANK,
     }
-    assert notes == {NoticeKind.SUBTOPICS, NoticeKind.UNSCALED_ELSEWHERE, NoticeKind.JUDGED_UNKNOWN, *of_runs}
+    of_qrels = {NoticeKind.SUBTOPICS, NoticeKind.UNLABELLED, NoticeKind.UNSCALED_ELSEWHERE}
+    assert notes == {*of_qrels, NoticeKind.JUDGED_UNKNOWN, *of_runs}
 
 
 def said(kind: NoticeKind, *notices: dict[str, Any], runs: int = 4) -> str:

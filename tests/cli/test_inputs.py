@@ -281,6 +281,30 @@ def test_validate(folders: None) -> None:
     assert (again.code, report["run"]["collapsed"], report["run"]["documents"]) == (0, 3, 9)
 
 
+def test_unlabelled() -> None:
+    Path("q.json").write_text('{"q1": {"a": 1, "b": null}}')
+    Path("r").write_text("q1 Q0 b 1 2 t\nq1 Q0 a 2 1 t\n")
+    done = gradeval("q.json", "r", "-m", "RR")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("q.json: $['q1']['b']: the grade is missing. --unlabelled unjudged (in Python ")
+    done = gradeval("q.json", "r", "-m", "RR", "--unlabelled", "unjudged", "--strict")
+    assert (done.code, done.out.split()[-1]) == (0, "0.5000")
+    assert "note: q.json: 1 judgment has no label; its document is unjudged [unlabelled]" in done.err
+
+
+def test_responses_in_a_pipe() -> None:
+    Path("q").write_text("q1 0 a 1\nq2 0 a 1\n")
+    hits = [{"_id": "b", "_score": 2}, {"_id": "a", "_score": 1}]
+    responses = [{"took": 1, "hits": {"total": {"value": 2}, "hits": listed}} for listed in (hits, hits[1:])]
+    Path("responses").write_text(json.dumps({"took": 2, "responses": responses}))
+    Path("ids").write_text("q2\nq1\n")
+    done = gradeval("q", "-", "-m", "RR", "-q", "-n", "--query-ids", "ids", stdin="responses")
+    assert [line.split()[1:] for line in done.out.splitlines()[1:]] == [
+        ["q1", "RR", "1.0000"],
+        ["q2", "RR", "0.5000"],
+    ]
+
+
 MARK = "\ufeff"
 MARKED = {  # calls that read the file f, whose third line begins with a mark
     "trec qrels": ("f r", "q1 0 a 1\nq1 0 b 0\n{}q2 0 f 1\n"),

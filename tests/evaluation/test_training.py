@@ -330,7 +330,7 @@ def test_arrays_of_ids_are_the_same_run_as_dicts(rows, scores, data):
     ({"document": [[1, 2, 3], [4, 5, 6]]}, "score: an array of shape (2, 3) is needed, as document has it"),
     ({"document": [["a", "b"], ["a", None]]}, "document:2: the document id is missing"),
     ({"document": [[True, False], [False, True]]}, "document: ids are strings or integers, not bool"),
-    ({"document": [[3, 4], [5, 5]]}, "arrays:2: duplicate document '5' for its query"),
+    ({"document": [[3, 4], [5, 5]]}, "arrays:2: duplicate document '5' for query '2'. --dup"),
     ({"document": [[-1, -1], [-1, -1]]}, "document: no documents given"),
     ({"document": np.ma.array([[3, 4], [5, 6]])}, "document: a masked array is not read"),
     ({"score": [[1, 2], [3, np.nan]]}, "score:2: the score nan is not a finite number"),
