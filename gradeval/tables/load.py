@@ -228,13 +228,18 @@ def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrel
     if isinstance(qrels, OpenedQrels):
         return qrels.replace(qrels=qrels.as_read.evaluated(options))
     jobs = options.jobs or default_jobs()
+    name = "qrels"
+    if is_path(qrels) and is_irds(path := source_of(qrels).name):
+        from gradeval.formats.irds import judgments
+
+        name, qrels = path, judgments(path)
     if is_path(qrels):
         [file] = open_file(_source(qrels, hashes), "qrels", options)
         as_read = _judgments(file.table, jobs)
         return OpenedQrels(as_read, as_read.evaluated(options), file.source, file.kind, file.letor)
     from gradeval.formats.memory import Nested, are_texts  # imported only when needed
 
-    data = open_data(qrels, "qrels", "grade", options)
+    data = open_data(qrels, name, "grade", options)
     data.unlabelled = options.unlabelled
     if not data.rows:
         raise InputError(data.name, "no judgments given")
@@ -377,6 +382,11 @@ def open_all(runs: Iterable[tuple[str | None, Any]], judged: OpenedQrels, option
 def is_path(value: Any) -> bool:
     """Whether it names a file, or is the Source of one that was opened already."""
     return isinstance(value, (str, bytes, os.PathLike, Source))
+
+
+def is_irds(path: str) -> bool:
+    """Whether it names a data set of ir_datasets, as irds:beir/scifact/test does, and no file."""
+    return path.startswith("irds:") and not os.path.lexists(path)
 
 
 def is_file(value: Any, name: str) -> bool:
