@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gradeval.evaluation.results import FailedRun
     from gradeval.formats.output import OutputFile
     from gradeval.formats.sources import Watch
-    from gradeval.render.document import Printable
+    from gradeval.render.printable import Printable
 
 PATIENCE = 1.0  # seconds before progress is shown
 MOST_ON_TERMINAL = 4  # lines of warnings and notes

@@ -31,7 +31,7 @@ from gradeval.formats.sources import Source, Watch
 from gradeval.notices import EvaluationWarning, Notice, NoticeKind, Notices, sentences
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.registry.spec import Metrics, parse
-from gradeval.render.document import of_kind, warn, warned
+from gradeval.render.printable import of_kind, warn, warned
 from gradeval.tables import load
 from gradeval.tables.load import Run
 

@@ -18,7 +18,7 @@ from gradeval.notices import Notices
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes
 from gradeval.records import Record
 from gradeval.registry.spec import Metrics, Spec, parse
-from gradeval.render.document import WithNotices, frame_of, library, warned
+from gradeval.render.printable import WithNotices, frame_of, library, warned
 
 if TYPE_CHECKING:
     from gradeval.commands.compare.compare import Comparison

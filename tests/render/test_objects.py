@@ -63,7 +63,7 @@ def test_libraries_that_are_not_installed(monkeypatch):
         raise ImportError(name)
 
     found = results()
-    monkeypatch.setattr("gradeval.render.document.import_module", fail)
+    monkeypatch.setattr("gradeval.render.printable.import_module", fail)
     for method, library, package in (
         ("to_pandas", "pandas", "pandas"),
         ("to_polars", "polars", "polars"),

@@ -44,6 +44,7 @@ from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render import document as doc
+from gradeval.render.printable import Tabular, WithNotices, warned
 from gradeval.statistics.multiple import holm
 from gradeval.tables.load import InputNames, check_names, input_names
 from gradeval.version import __version__, document_head
@@ -137,7 +138,7 @@ def checksum(content: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Batch(doc.WithNotices, doc.Tabular):
+class Batch(WithNotices, Tabular):
     """Collections × systems."""
 
     layout = "gradeval.commands.batch.batch"
@@ -347,7 +348,7 @@ def batch(
     """
     earlier = read_earlier(Source(resume)) if resume is not None else {}
     read = read_manifest(manifest, baseline, min_coverage=min_coverage)
-    return doc.warned(evaluate_batch(read, earlier, pool, jobs))
+    return warned(evaluate_batch(read, earlier, pool, jobs))
 
 
 def read_earlier(source: Source) -> dict[Key, BatchCell]:

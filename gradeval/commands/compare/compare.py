@@ -27,7 +27,8 @@ from gradeval.evaluation.score import weighted_means
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Notice, NoticeKind, Notices, lines
 from gradeval.options import COMPARED_METRICS, Options, takes
 from gradeval.registry.spec import Metrics, Spec, parse, usable
-from gradeval.render.document import Tabular, WithNotices, exact, warned
+from gradeval.render.document import exact
+from gradeval.render.printable import Tabular, WithNotices, warned
 from gradeval.statistics import multiple, tests
 from gradeval.statistics.intervals import UNBOUNDED, agreeing, queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling

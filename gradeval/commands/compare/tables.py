@@ -34,7 +34,7 @@ from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Notice, NoticeKind
 from gradeval.options import LaterIds, Options, parse_number, takes
 from gradeval.registry.spec import Spec, parse, split
-from gradeval.render.document import warned
+from gradeval.render.printable import warned
 from gradeval.tables.load import is_path, source_of
 
 if TYPE_CHECKING:

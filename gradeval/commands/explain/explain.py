@@ -27,7 +27,8 @@ from gradeval.metrics._kernels import exp2_gain
 from gradeval.notices import NO_TEXT, NO_TITLE, Notice, NoticeKind
 from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes, whole
 from gradeval.registry.spec import Spec, parse
-from gradeval.render.document import Tabular, WithNotices, exact, warned
+from gradeval.render.document import exact
+from gradeval.render.printable import Tabular, WithNotices, warned
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, check_inputs, is_path, open_all, open_qrels, source_of
 from gradeval.tables.qrels import Qrels

@@ -27,7 +27,8 @@ from gradeval.formats.sources import BLOCK, Block, Source, Watch
 from gradeval.notices import NoticeKind, many
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.records import fields_of
-from gradeval.render.document import Lines, OutputDocument, Printable, RenderOptions, Tabular
+from gradeval.render.document import Lines, OutputDocument, RenderOptions
+from gradeval.render.printable import Printable, Tabular
 from gradeval.render.table import BOLD, DIM, styled
 from gradeval.tables import ranking
 from gradeval.tables.load import TableFile, check_inputs, open_file

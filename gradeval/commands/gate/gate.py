@@ -36,7 +36,8 @@ from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_TO_GATE, Notice, NoticeKind, many
 from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options, parse_number
 from gradeval.registry.spec import Spec, is_num_q, parse
-from gradeval.render.document import Printable, exact, number
+from gradeval.render.document import exact, number
+from gradeval.render.printable import Printable
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_tests
 from gradeval.statistics.weighted import Sample

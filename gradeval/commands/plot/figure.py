@@ -20,7 +20,7 @@ from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from gradeval.commands.plot.pictures import Bars, Line, Panel, Picture
+from gradeval.commands.plot.charts import Bars, Charts, Line, Panel
 from gradeval.errors import OptionError, visible
 from gradeval.render.document import number, probability, signed
 
@@ -67,7 +67,7 @@ _MANY = 6  # panels, of which three are side by side
 _STEPS = [1, 2, 5, 10]  # between the numbers of an axis
 
 
-def image(picture: Picture, format: str, size: tuple[float, float] | None = None) -> tuple[bytes, str]:
+def image(picture: Charts, format: str, size: tuple[float, float] | None = None) -> tuple[bytes, str]:
     """The picture in a format of matplotlib, and the characters that its font lacks. Raises OptionError."""
     if size is not None and not all(0 < inches <= _MOST_INCHES for inches in size):
         raise OptionError(f"size must be width and height in inches, up to {_MOST_INCHES:g}, not {size}")
@@ -86,7 +86,7 @@ def image(picture: Picture, format: str, size: tuple[float, float] | None = None
     return sink.getvalue(), "".join(map(chr, sorted(codes)))
 
 
-def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
+def _figure(picture: Charts, size: tuple[float, float] | None) -> Figure:
     panels = picture.panels
     of_bars = panels[0].bars is not None
     across = _across(picture)
@@ -109,7 +109,7 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     return figure
 
 
-def _across(picture: Picture) -> int:
+def _across(picture: Charts) -> int:
     """How many panels are side by side."""
     if picture.across > 1:
         return picture.across

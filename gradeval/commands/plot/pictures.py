@@ -20,6 +20,7 @@ from gradeval.commands.compare import compare
 from gradeval.commands.compare.compare import PairComparison, QueryValues
 from gradeval.commands.explain.explain import Phi as PhiOfQuery
 from gradeval.commands.explain.explain import phi_of
+from gradeval.commands.plot.charts import Axis, Bars, Charts, Line, Panel
 from gradeval.commands.study import experiments, tables
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.commands.study.tables import Row, Study, StudyTable, spaced
@@ -34,6 +35,7 @@ from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterab
 from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
 from gradeval.render import Digits
 from gradeval.render import document as doc
+from gradeval.render.printable import warned
 from gradeval.statistics.intervals import t_intervals
 from gradeval.statistics.tests import interval_of_mean
 from gradeval.tables.judgments import Judgments
@@ -68,62 +70,13 @@ _MOST_VALUES = 6  # columns of the values of curves
 Curves = dict[Spec, dict[float, Spec]]  # metric without '@value' -> value, ascending -> metric with it
 
 
-class Axis(NamedTuple):
-    label: str  # with the unit
-    low: float | None = None  # where values end, None where they need not
-    high: float | None = None
-    log: bool = False  # logarithmic
-    whole: bool = False  # of integers
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """A line through (x, y), x ascending."""
-
-    name: str
-    x: Floats
-    y: Floats
-    low: Floats | None = None  # the interval or range at each x, if there is one
-    high: Floats | None = None
-    marked: bool = False  # whether each x has a value of its own, and not a sample of a curve
-    points: tuple[tuple[str, float, float], ...] = ()  # (name, x, y), such as the control points of φ
-
-
-@dataclass(frozen=True, eq=False)
-class Bars:
-    """A bar for each query, in the order they are drawn."""
-
-    queries: tuple[str, ...]
-    y: Floats  # values, or differences from a baseline
-    mean: float
-    low: float  # the interval of the mean, NaN where there is none
-    high: float
-    sign: int = 1  # -1 where lower is better
-    pair: PairComparison | None = None  # what differences are of
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """Axes with lines, or with bars. title: what distinguishes it from the others, '' for one alone."""
-
-    title: str
-    x: Axis
-    y: Axis
-    lines: tuple[Line, ...] = ()
-    bars: Bars | None = None
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Picture(Study):
+class Picture(Charts, Study):
     """A study that is drawn."""
 
     layout = "gradeval.commands.plot.pictures"
 
     kind: ClassVar[str] = "plot"
-    panels: tuple[Panel, ...]  # row by row
-    note: str = ""  # what intervals are, and over what, '' where there are none
-    across: int = 1  # panels that are side by side
-    same_y: bool = False  # whether one range of values serves all panels
 
     _repr_html_ = None  # type: ignore[assignment]  # notebooks prefer it, and would not show the picture
 
@@ -225,7 +178,7 @@ def queries(
         baseline = None
         panels, numbers = _of_run(values, of_results.means[0].tolist(), confidence)
     fields = _of_results("queries", results, specs, notices, baseline=baseline, confidence=confidence)
-    return doc.warned(Picture(**fields, note=note, panels=tuple(panels), tables=tuple(numbers)))
+    return warned(Picture(**fields, note=note, panels=tuple(panels), tables=tuple(numbers)))
 
 
 def _of_run(values: QueryValues, means: list[float], confidence: float) -> tuple[list[Panel], list[StudyTable]]:
@@ -322,7 +275,7 @@ def curve(
         panels=tuple(panels),
         tables=(StudyTable("curve", "Mean over the queries at each cutoff", columns, rows),),
     )
-    return doc.warned(picture)
+    return warned(picture)
 
 
 class _MeanAt(NamedTuple):
@@ -466,7 +419,7 @@ def phi(
         tables=tuple(numbers),
         panels=(Panel(title, Axis("Grade", whole=is_whole), Axis("φ", 0.0, 1.0), tuple(lines)),),
     )
-    return doc.warned(picture)
+    return warned(picture)
 
 
 def _phi_tables(drawn: Mapping[str, PhiOfQuery], longest: int) -> list[StudyTable]:

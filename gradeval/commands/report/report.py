@@ -39,6 +39,7 @@ from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.document import ABSENT, number, probability, signed
+from gradeval.render.printable import WithNotices, library, warned
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.statistics.tests import interval_of_mean
 from gradeval.tables.load import is_path, open_qrels, source_of
@@ -70,7 +71,7 @@ class ExplainedQuery(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(doc.WithNotices):
+class Report(WithNotices):
     """The contents of a report.
 
     render() makes the page: HTML that needs nothing else. It requires jinja2 (gradeval[report]).
@@ -131,7 +132,7 @@ def report(
     confidence interval of each mean, by the t distribution ('t') or by BCa ('bootstrap'). progress: is called
     with the queries explained and their number. options: those listed below. Raises GradevalError.
     """
-    doc.library("jinja2")  # before everything is computed
+    library("jinja2")  # before everything is computed
     if not isinstance(title, str):
         raise OptionError("title must be a string")
     explain = whole("explain", explain, 0, 10**9)
@@ -156,7 +157,7 @@ def report(
             progress(len(explained), len(queries))
         explained[query] = of_query
     documents = {name for of_query in explained.values() for name, _ in of_query.documents}
-    return doc.warned(
+    return warned(
         Report(
             results=results,
             values=values,

@@ -29,7 +29,7 @@ from gradeval.formats.columns import Columns
 from gradeval.notices import MAX_QUERIES, Notice, NoticeKind, Notices
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
-from gradeval.render.document import warned
+from gradeval.render.printable import warned
 from gradeval.statistics.agreement import (
     HalvesAgreement,
     Ratings,

@@ -33,7 +33,7 @@ from gradeval.evaluation.score import score
 from gradeval.notices import NoticeKind
 from gradeval.options import OF_RUNS, PROCESS, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec, parse
-from gradeval.render.document import warned
+from gradeval.render.printable import warned
 from gradeval.statistics.agreement import levels_of, rank_correlation
 from gradeval.statistics.tests import paired_differences
 from gradeval.tables.qrels import SHARE

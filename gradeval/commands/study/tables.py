@@ -18,6 +18,7 @@ from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
 from gradeval.render import document as doc
+from gradeval.render.printable import WithNotices, library, of_kind
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE
 from gradeval.version import document_head
@@ -45,15 +46,15 @@ class StudyTable:
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame of the rows."""
-        return doc.library("pandas").DataFrame(self.to_dicts())
+        return library("pandas").DataFrame(self.to_dicts())
 
     def to_polars(self) -> Any:
         """A polars.DataFrame of the rows."""
-        return doc.library("polars").DataFrame(self.to_dicts(), infer_schema_length=None)
+        return library("polars").DataFrame(self.to_dicts(), infer_schema_length=None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Study(doc.WithNotices):
+class Study(WithNotices):
     """The outcome of a study."""
 
     layout = "gradeval.commands.study.tables"
@@ -80,7 +81,7 @@ class Study(doc.WithNotices):
         return (*self.sentences(False), *self.sentences(True))
 
     def sentences(self, informational: bool, shown: Iterable[Notice] = ()) -> list[str]:
-        groups = (doc.of_kind(notices, informational, shown) for notices in self.noticed)
+        groups = (of_kind(notices, informational, shown) for notices in self.noticed)
         return list(dict.fromkeys(chain(*(lines(group, self.runs_read, in_python=True) for group in groups))))
 
     @property

@@ -20,10 +20,10 @@ from scipy.stats import t as student
 import gradeval
 from commands.groups import QRELS, RUNS
 from gradeval.commands.compare.compare import QueryValues, compare_values
+from gradeval.commands.plot.charts import Bars
 from gradeval.commands.plot.pictures import (
     MEDIAN,
     POOLED,
-    Bars,
     _bars,
     _of_bars,
     curves_of,
