@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from gradeval.errors import InputError, OptionError, described, named, readable
 from gradeval.evaluation.results import FailedRun, Runs, SavedResult
 from gradeval.file_formats import LabelledRuns, run_files, run_names
-from gradeval.formats.sources import Source, compression_of
+from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.tables import load
 from gradeval.tables.load import RunTable
@@ -197,22 +198,25 @@ def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:
     Other files may come back as Sources, since a pipe that was looked at cannot be opened again. Raises
     InputError where the qrels are a saved result.
     """
-    if not any(load.is_path(data) and _may_be_saved(data) for data in (qrels, *(run for _, run in runs))):
+    qrels = _opened(qrels)
+    runs = [(label, _opened(run, qrels)) for label, run in runs]
+    if not any(_may_be_saved(data) for data in (qrels, *(run for _, run in runs))):
         return qrels, runs
     from gradeval.evaluation.saved import look_for_saved
 
     return look_for_saved(qrels, runs)
 
 
-def _may_be_saved(path: str | bytes | os.PathLike[str] | Source) -> bool:
-    """Whether a run may be a saved result: its beginning is JSON, or cannot be seen here."""
-    if isinstance(path, Source):
-        return path.was_opened or _may_be_saved(path.path)
-    try:
-        if not os.path.isfile(path):
-            return path == "-" or os.path.exists(path)
-        with open(path, "rb") as file:
-            start = file.read(64)
-    except Exception:  # a path may be of any class; reading it reports what is wrong
-        return False
-    return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" or bool(compression_of(start))
+def _opened(data: Any, qrels: Any = None) -> Any:
+    """The Source of a path; other data as they are, and the path of the qrels, which may be a pipe."""
+    with suppress(InputError):  # which the evaluation reports
+        is_of_qrels = isinstance(qrels, Source) and load.is_file(data, qrels.name)
+        return load.source_of(data) if load.is_path(data) and not is_of_qrels else data
+    return data
+
+
+def _may_be_saved(data: Any) -> bool:
+    """Whether a file begins as JSON objects do."""
+    with suppress(InputError):
+        return isinstance(data, Source) and data.head.lstrip()[:1] == b"{"
+    return False

@@ -52,13 +52,8 @@ def look_for_saved(qrels: Any, runs: Runs) -> tuple[Any, list[tuple[str | None, 
 
 def is_saved(source: Source) -> bool:
     """Whether the file begins as saved results do, and not as JSON of qrels and runs."""
-    try:
-        for block in source.blocks(1 << 12):
-            start = block.bytes[: block.size].tobytes()
-            if start.strip():
-                return begins_saved(start)
-    except InputError:  # which the evaluation reports
-        pass
+    with suppress(InputError):  # which the evaluation reports
+        return begins_saved(source.head.lstrip())
     return False
 
 

@@ -32,6 +32,7 @@ from gradeval.options import Options
 
 _DIGITS = 100  # more than a decimal of 256 bits has
 _ONE_OF_FRAME = "Give evaluate() the frame without a name, or select the rows of one run"
+_Values = Callable[[str], memory.ColumnValues]
 
 
 class _Schema(ctypes.Structure): ...  # struct ArrowSchema of the Arrow C data interface
@@ -413,7 +414,7 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memo
 
 def of_columns(
     names: Sequence[str],
-    values: Callable[[str], memory.ColumnValues],
+    values: _Values,
     path: str,
     number: str,
     by_role: Mapping[str, str],
@@ -434,7 +435,7 @@ def of_columns(
     return three
 
 
-def _ranks(values: Callable[[str], memory.ColumnValues], name: str) -> memory.ColumnValues | None:
+def _ranks(values: _Values, name: str) -> memory.ColumnValues | None:
     """A column of ranks, None where its type is neither text nor number."""
     try:
         return values(name)
@@ -515,8 +516,11 @@ def _slices(batch: Any) -> Iterator[Any]:
         yield batch.slice(start, memory.BLOCK_ROWS)
 
 
+_NamesAndReader = tuple[list[str], Callable[[list[str]], Iterator[Any]]]
+
+
 @contextmanager
-def _opened(source: Source, kind: str) -> Iterator[tuple[list[str], Callable[[list[str]], Iterator[Any]]]]:
+def _opened(source: Source, kind: str) -> Iterator[_NamesAndReader]:
     """The names of a file's columns, and what makes record batches of some of them. Raises InputError."""
     try:
         import pyarrow
@@ -541,7 +545,7 @@ def _opened(source: Source, kind: str) -> Iterator[tuple[list[str], Callable[[li
             raise InputError(source.name, message, hint="Fetch it again") from None
 
 
-def _columns_and_reader(file: _Bounded, start: bytes) -> tuple[list[str], Callable[[list[str]], Iterator[Any]]]:
+def _columns_and_reader(file: _Bounded, start: bytes) -> _NamesAndReader:
     """As of _opened(). start: the first bytes of the file."""
     if start.startswith(PARQUET):
         from pyarrow.parquet import ParquetFile

@@ -29,26 +29,30 @@ IDENTICAL_IDS = LeftOut(
 )
 
 
+Blocks = Callable[[], Iterator[Any]]
+ReadBlock = Callable[[Any], "Columns"]
+
+
 class BlockTable(Record):
     """Qrels or a run, read a block at a time."""
 
     name: str
-    blocks: Callable[[], Iterator[Any]]  # yields them, from the beginning whenever it is called
-    columns: Callable[[Any], Columns]  # reads a block; several threads call it
+    blocks: Blocks  # yields them, from the beginning whenever it is called
+    columns: ReadBlock  # reads a block; several threads call it
     names: tuple[str, ...] = ()  # of its columns, if they have some
     expected_size: int = 1 << 20  # a generous guess of how many bytes there are to read
     is_whole: bool = False  # whether there is one block, read already
     # columns() with the rank of each row; None without a rank column
-    ranked: Callable[[Any], Columns] | None = None
+    ranked: ReadBlock | None = None
     has_splits: bool = False  # whether it is a predictions file of MTEB
 
     @classmethod
     def of(
         cls,
         source: Source,
-        columns: Callable[[Any], Columns],
+        columns: ReadBlock,
         names: Sequence[str] = (),
-        blocks: Callable[[], Iterator[Any]] | None = None,
+        blocks: Blocks | None = None,
     ) -> BlockTable:
         """A file. blocks: by default those of its lines."""
         return cls(source.name, blocks or source.blocks, columns, tuple(names), source.expected_size)
@@ -250,7 +254,7 @@ def of_one_run(table: BlockTable, column: str) -> BlockTable:
     first = next((first_run(table.columns(block)) for block in table.blocks()), b"")
     hint = "Split it into a file for each run"
 
-    def of_run(columns: Callable[[Any], Columns]) -> Callable[[Any], Columns]:
+    def of_run(columns: ReadBlock) -> ReadBlock:
         return lambda block: only_run(columns(block), first, hint)
 
     return table.replace(columns=of_run(table.columns), ranked=table.ranked and of_run(table.ranked))

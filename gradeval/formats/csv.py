@@ -15,7 +15,7 @@ import numpy as np
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, LowestFirstError, first_names, named
-from gradeval.formats.columns import BlockTable, Columns, RankCheck, columns_of, of_one_run
+from gradeval.formats.columns import Blocks, BlockTable, Columns, RankCheck, columns_of, of_one_run
 from gradeval.formats.detect import is_number
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, object_ids
@@ -114,7 +114,7 @@ def chosen_table(
     names: Sequence[str],
     chosen: Chosen,
     read: Callable[[Any, Chosen], Columns],
-    blocks: Callable[[], Iterator[Any]] | None = None,
+    blocks: Blocks | None = None,
 ) -> BlockTable:
     """A file with names of columns. read: the columns of a block, with ranks if there is a column of them."""
 
@@ -298,7 +298,7 @@ def table(
     source: Source, number: str, options: Options, delimiters: str = DELIMITERS, names: tuple[str, ...] = ()
 ) -> BlockTable:
     """A file with a header. names: those of a format whose fields are never in quotes. Raises InputError."""
-    block = next(source.blocks(), None)
+    block = next(source.blocks_from_head(), None)
     if block is None:
         raise InputError(source.name, "the file is empty")
     header = header_of(block.bytes[: block.size], delimiters, dict(options.columns))

@@ -13,15 +13,14 @@ from gradeval.errors import InputError, InputErrors, LowestFirstError
 from gradeval.file_formats import FORMATS, Format
 from gradeval.formats.diagnostics import SHOWN, LineProblems, no_data
 from gradeval.formats.scan import NUMBER
-from gradeval.formats.sources import ARROW, PARQUET, Block, Source
+from gradeval.formats.sources import ARROW, HEAD, PARQUET, Block, Source
 from gradeval.options import Options
 
 _FIELD = rb"[^ \t]+"
 _MAY_BE_LETOR = rb"[ \t#]"
 _FEATURE = rb"(?:qid|\d+):\S*"
 _LINES = 10_000  # lines of data that are examined
-_BEGINNING = 1 << 16  # bytes of a line that are examined
-_HEAD = 4096  # bytes that show what a file looks like that was misread
+_LOOK = 4096  # bytes that show what a file looks like that was misread
 _MISREAD = 3  # from so many lines on, the first stands for all where none is right
 _LAYOUTS = {"grade": "query iter document grade", "score": "query Q0 document rank score tag"}
 _OPTIONS = {"grade": "--qrels-format", "score": "--run-format"}
@@ -66,7 +65,7 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
     it is one number: the label of a SVMlight line without features looks like a score. The file is then a LETOR
     file if one of the next lines is of that format.
     """
-    kinds = _begun(next(source.chunks(_BEGINNING)).tobytes(), options)
+    kinds = _begun(source.head, options)
     if not kinds:
         return _of_data_lines(source)
     if len(kinds) > 1:
@@ -79,14 +78,14 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
 def _of_data_lines(source: Source) -> str:
     size = 0
     seen = 0  # lines of data, all of one number
-    for block in source.blocks(_BEGINNING):
+    for block in source.blocks_from_head():
         text = block.bytes[: block.size].tobytes()
         size += len(text)
         for line in text.replace(b"\r", b"\n").split(b"\n"):  # a bare CR: the right reader rejects it
             if seen and not re.search(_MAY_BE_LETOR, line):
                 seen += bool(line)
             elif data := _data_of(line):
-                kind = _of_line(data[:_BEGINNING])
+                kind = _of_line(data[:HEAD])
                 if kind == "letor" or (not seen and kind != "scores"):
                     return kind
                 seen += 1
@@ -119,7 +118,7 @@ def _begun(text: bytes, options: Options) -> list[str]:
 def _of_line(line: bytes) -> str:
     """The format of a stripped line, by its beginning; 'trec', whose errors are the clearest, for any other."""
     fields = re.findall(_FIELD, line.split(b"#", 1)[0])
-    if len(line) == _BEGINNING and len(fields) > 2:
+    if len(line) == HEAD and len(fields) > 2:
         fields.pop()  # it may be cut off
     if len(fields) == 1 and is_number(re.findall(_FIELD, line)[0]):
         return "letor" if b"#" in line else "scores"
@@ -205,7 +204,7 @@ def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False)
     """
     if text.partition(b"\n")[0].count(b"\t") != 2 or (first := re.match(_TWO_TABS, text)) is None:
         return False
-    is_cut = len(text) > _BEGINNING - 4  # with a byte order mark before it or not
+    is_cut = len(text) > HEAD - 4  # with a byte order mark before it or not
     lines = (text[: text.rfind(b"\n") + 1] if is_cut else text).split(b"\n")
     if b" " in first[0] and not (with_spaces and _have_two_tabs(lines)):
         return False
@@ -244,7 +243,7 @@ def role_of(source: Source, options: Options) -> str | None:
         except (InputError, InputErrors) as error:
             errors.append(error)
     if not rows:
-        _function("json.reject_saved")(next(source.chunks(_BEGINNING)).tobytes(), source.name, "score")
+        _function("json.reject_saved")(source.head, source.name, "score")
         raise next((error for error in errors if isinstance(error, LowestFirstError)), errors[0])
     best = [role for role, count in rows.items() if count == max(rows.values())]
     return best[0] if len(best) == 1 else None
@@ -290,7 +289,7 @@ def explained(problems: LineProblems, block: Block, rows: int, number: str, kind
 
 def _first_data(block: Block) -> dict[int, bytes]:
     """The lines of data at the beginning of a block, by their 0-based line."""
-    text = block.bytes[: min(block.size, _HEAD)].tobytes()
+    text = block.bytes[: min(block.size, _LOOK)].tobytes()
     lines = (text[: text.rfind(b"\n") + 1] or text).split(b"\n")
     return {number: data for number, line in enumerate(lines) if (data := _data_of(line))}
 

@@ -44,7 +44,6 @@ _BLANK[list(_SPACE)] = 1
 _BEGINNING = re.compile(rb"[ \t\r\n]*\{")
 _CHUNK = 1 << 20  # whose arrays of strings and numbers stay small
 _DIGITS = 500  # of an integer: with more than 309 it is beyond the floats
-_EXAMINED = 1 << 16  # bytes in which the object and its first key begin
 _FIXED, _STRING, _BARE = "fixed", "string", "bare"  # pieces of lines
 _LIST_MEMBERS = ("hits", "results", "retrieved")  # of a query in JSON Lines
 _ES_ID = "_id"  # of Elasticsearch's hits
@@ -142,7 +141,7 @@ def read_whole(source: Source) -> bytes:
 
 def table(source: Source, number: str, options: Options) -> BlockTable:
     """Raises InputError where the file is no object, or an MTEB file needs a choice."""
-    beginning = next(source.chunks(_EXAMINED)).tobytes()
+    beginning = source.head
     brace = _BEGINNING.match(beginning)
     if brace is None:
         message = "the file is empty" if not beginning.strip() else "this is not a JSON object"
@@ -469,9 +468,9 @@ def _document_keys(part: _Part) -> Ints:
 def jsonl_table(source: Source, number: str, options: Options) -> BlockTable:
     """Raises InputError where the first object does not have the names."""
     line_number = 0
-    for line_number, line in read_lines(source):
+    for line_number, line in read_lines(source, source.blocks_from_head()):
         if line.strip(_SPACE):
-            reject_saved(next(source.chunks(_EXAMINED)).tobytes(), source.name, number)
+            reject_saved(source.head, source.name, number)
             first = _object(line)
             if isinstance(first, str):
                 raise InputError(source.name, first, line=line_number + 1)

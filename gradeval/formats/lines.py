@@ -15,7 +15,7 @@ from typing import Any
 from gradeval.errors import LARGEST_GRADE, TINY, InputError, OptionError, is_grade, named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, no_data
 from gradeval.formats.scan import not_text
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import Block, Source
 from gradeval.options import FILE_PATHS, Options, parse_number
 from gradeval.records import Record
 
@@ -36,10 +36,10 @@ def read_fields(source: Source) -> Iterator[tuple[int, list[str]]]:
             yield number, fields
 
 
-def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
-    """The 0-based number and the bytes of each line. Raises InputError."""
+def read_lines(source: Source, blocks: Iterable[Block] | None = None) -> Iterator[tuple[int, bytes]]:
+    """The 0-based number and the bytes of each line. blocks: by default all. Raises InputError."""
     before = 0
-    for text in _blocks(source):
+    for text in _texts(source.name, blocks or source.blocks()):
         lines = text.split(b"\n")[:-1]
         yield from enumerate(lines, before)
         before += len(lines)
@@ -47,14 +47,14 @@ def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
 
 def read_text(source: Source) -> bytes:
     """The whole file, decompressed, with a line end after its last line. Raises InputError."""
-    return b"".join(_blocks(source))
+    return b"".join(_texts(source.name, source.blocks()))
 
 
-def _blocks(source: Source) -> Iterator[bytes]:
+def _texts(name: str, blocks: Iterable[Block]) -> Iterator[bytes]:
     before = 0
-    for block in source.blocks():
+    for block in blocks:
         if (problem := not_text(block, before)) is not None:
-            LineProblems((problem,), 1).check(source.name)
+            LineProblems((problem,), 1).check(name)
         text = block.bytes[: block.size].tobytes()
         before += text.count(b"\n")
         yield text

@@ -12,36 +12,43 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bytes
+from gradeval.arrays import Bytes, cached_property
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, first_names, printable
 from gradeval.file_formats import files_of
 from gradeval.records import Record
 
 MAGIC_BYTES = 6  # the longest magic number that is detected
-_GZIP, _BZIP2, _XZ, _ZSTD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
-_NAMES = {_GZIP: "gzip", _BZIP2: "bzip2", _XZ: "xz", _ZSTD: "zstd", _ZIP: "zip"}
+_NAMES = {  # of compressions, by magic number
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+}
 # the first entry of a spreadsheet of LibreOffice, or any entry of an Excel workbook
 _WORKBOOK = rb"(?s)PK\x03\x04.{26}(?:xl/|mimetypeapplication/vnd.oasis.opendocument.spreadsheet)"
 WORKBOOK, SAVE_AS_CSV = "a workbook of spreadsheets", "Save the sheet as CSV (in Excel: Save As, CSV UTF-8)"
 PARQUET, ARROW = b"PAR1", (b"ARROW1\0\0", b"\xff\xff\xff\xff")  # files, and of Arrow streams too
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # by the ending of the name
 BLOCK = 3 << 20
+HEAD = 1 << 16  # bytes that show what a file is
 LONGEST_LINE = 64 << 20
 TOO_LONG = f"the line is longer than {LONGEST_LINE >> 20} MiB"
 _LF = 10
 _BEGINNING = 4096  # bytes kept of a line that is too long, to detect binary data
 UTF8_MARK = b"\xef\xbb\xbf"
+_SYSTEM_ERRORS: dict[type[OSError], tuple[str, str]] = {
+    IsADirectoryError: ("this is a directory, not a file", ""),
+    FileNotFoundError: ("no such file", "Check the path"),
+    PermissionError: ("permission denied", ""),
+}
 _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
-
-
-def compression_of(start: bytes) -> str:
-    """The compression of a file that begins with these bytes, '' for none."""
-    return next((name for magic, name in _NAMES.items() if start.startswith(magic)), "")
 
 
 @contextmanager
@@ -117,6 +124,7 @@ class Block(Record):
 
 
 Watch = Callable[[int, int], object]
+_Readinto = Callable[[Any], int]
 
 
 class Source:
@@ -144,10 +152,6 @@ class Source:
         self._hashes = False
         self._digest = ""  # of the last reading that reached the end
 
-    @property
-    def was_opened(self) -> bool:
-        return self._state is not None or self._pipe is not None
-
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """The decompressed bytes in blocks of about this size, cut at line ends. Raises InputError."""
         with self._reader() as readinto:
@@ -165,11 +169,29 @@ class Source:
                 yield chunk[3 * has_mark : filled]
                 first = False
 
+    @cached_property
+    def _start(self) -> bytes:
+        """The first decompressed bytes, read once."""
+        with self._reader() as readinto:
+            text = np.empty(HEAD, np.uint8)
+            return text[: _fill(readinto, text)].tobytes()
+
+    @property
+    def head(self) -> bytes:
+        """The first decompressed bytes, without a byte order mark. Raises InputError."""
+        return self._start.removeprefix(UTF8_MARK)
+
     def begins_with_mark(self) -> bool:
         """Whether the text has a byte order mark. Raises InputError."""
-        with self._reader() as readinto:
-            text = np.empty(len(UTF8_MARK), np.uint8)
-            return text[: _fill(readinto, text)].tobytes() == UTF8_MARK
+        return self._start.startswith(UTF8_MARK)
+
+    def blocks_from_head(self) -> Iterator[Block]:
+        """blocks(HEAD), of which the first is that of the head. Raises InputError."""
+        is_whole = len(self._start) < HEAD
+        count = int(is_whole or b"\n" in self._start)
+        yield from islice(_cut(io.BytesIO(self._start).readinto, HEAD), count)
+        if not is_whole:
+            yield from islice(self.blocks(HEAD), count, None)
 
     @contextmanager
     def seekable(self) -> Iterator[Any]:
@@ -192,10 +214,11 @@ class Source:
                 yield copy
 
     @contextmanager
-    def _reader(self) -> Iterator[Callable[[Any], int]]:
+    def _reader(self) -> Iterator[_Readinto]:
         """readinto() of the decompressed bytes. Raises InputError for errors within the block."""
         with self._system_errors(), io.BufferedReader(self._opened(), 1 << 16) as stored:
-            kind = self.compression = compression_of(stored.peek(MAGIC_BYTES)[:MAGIC_BYTES])
+            start = stored.peek(MAGIC_BYTES)
+            kind = self.compression = next((_NAMES[magic] for magic in _NAMES if start.startswith(magic)), "")
             if kind == "zip":
                 if re.search(_WORKBOOK, stored.peek()):
                     raise InputError(self.name, f"this is {WORKBOOK}", hint=SAVE_AS_CSV)
@@ -228,15 +251,8 @@ class Source:
         try:
             yield
         except OSError as error:
-            message = f"the file cannot be read ({error.strerror or error})"
-            hint = ""
-            if isinstance(error, IsADirectoryError):
-                message = "this is a directory, not a file"
-            elif isinstance(error, FileNotFoundError):
-                message = "no such file"
-                hint = "Check the path"
-            elif isinstance(error, PermissionError):
-                message = "permission denied"
+            unknown = f"the file cannot be read ({error.strerror or error})", ""
+            message, hint = _SYSTEM_ERRORS.get(type(error), unknown)
             raise InputError(self.name or "''", message, hint=hint) from None
 
     @contextmanager
@@ -412,14 +428,14 @@ def _read(raw: io.RawIOBase, buffer: Any) -> int:
     return count
 
 
-def _fill(readinto: Callable[[Any], int], buffer: Bytes, filled: int = 0) -> int:
+def _fill(readinto: _Readinto, buffer: Bytes, filled: int = 0) -> int:
     """Read until the buffer is full or the stream ends; the number of bytes. filled: those it has already."""
     while filled < len(buffer) and (count := readinto(buffer.data[filled:])):
         filled += count
     return filled
 
 
-def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
+def _cut(readinto: _Readinto, size: int) -> Iterator[Block]:
     """Blocks that end at a line end, however long a line is. One with a NUL or of more than LONGEST_LINE bytes
     is the last: it is an error whatever follows, so memory is bounded for any file.
     """

@@ -40,14 +40,16 @@ class Content(NamedTuple):
 
 _ESCAPED = re.compile(rb'["\\\x00-\x1f]')  # in JSON
 _Write = Callable[[Iterator[Columns], Any, Content], None]
+_Refuse = Callable[[Columns, Content], LineProblems]
 _Check = Callable[[bytes], object]
 
 
 class FormatWriter(NamedTuple):
     """How a format is written."""
 
+    roles: tuple[str, ...]  # 'qrels', 'run': those that it can be written as
     write: _Write  # writes all batches
-    refused: Callable[[Columns, Content], LineProblems]  # what of a batch the format cannot hold
+    refused: _Refuse  # what of a batch the format cannot hold
     is_compressible: bool = True
     has_subtopics: bool = True  # of qrels
 
@@ -208,7 +210,7 @@ def _refusing(
     characters: bytes = b"",
     wrong: _Check = lambda _: False,
     wrong_query: _Check = lambda _: False,
-) -> Callable[[Columns, Content], LineProblems]:
+) -> _Refuse:
     """Refuses empty and wrong ids. names: of what these have. characters: a wrong id has one of them."""
     may_be_wrong = _is_one_of(characters)
 
@@ -265,15 +267,16 @@ _OF_BEIR = _refusing(
 _PARQUET = _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema))
 _IPC = _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema))
 
+_BOTH = "qrels", "run"
 WRITERS = {  # of the formats in WRITTEN_FORMATS
-    "trec": FormatWriter(_lines(_trec), _NO_SPACES),
-    "letor": FormatWriter(_lines(_letor), _OF_LETOR, has_subtopics=False),
-    "beir": FormatWriter(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False),
-    "msmarco": FormatWriter(_lines(_msmarco), _refused_by_msmarco),
-    "csv": FormatWriter(_csv(","), _refusing()),
-    "tsv": FormatWriter(_csv("\t"), _refusing()),
-    "json": FormatWriter(_json, _UTF8, has_subtopics=False),
-    "jsonl": FormatWriter(_lines(_jsonl), _UTF8),
-    "parquet": FormatWriter(_PARQUET, _UTF8, is_compressible=False),
-    "arrow": FormatWriter(_IPC, _UTF8, is_compressible=False),
+    "trec": FormatWriter(_BOTH, _lines(_trec), _NO_SPACES),
+    "letor": FormatWriter(_BOTH, _lines(_letor), _OF_LETOR, has_subtopics=False),
+    "beir": FormatWriter(("qrels",), _csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False),
+    "msmarco": FormatWriter(_BOTH, _lines(_msmarco), _refused_by_msmarco),
+    "csv": FormatWriter(_BOTH, _csv(","), _refusing()),
+    "tsv": FormatWriter(_BOTH, _csv("\t"), _refusing()),
+    "json": FormatWriter(_BOTH, _json, _UTF8, has_subtopics=False),
+    "jsonl": FormatWriter(_BOTH, _lines(_jsonl), _UTF8),
+    "parquet": FormatWriter(_BOTH, _PARQUET, _UTF8, is_compressible=False),
+    "arrow": FormatWriter(_BOTH, _IPC, _UTF8, is_compressible=False),
 }

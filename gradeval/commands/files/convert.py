@@ -160,8 +160,10 @@ def _check_role(role: str, conversion: Conversion) -> None:
     """Raise OptionError where the conversion is none of qrels, or of a run."""
     if role == "qrels" and conversion.top is not None:
         raise OptionError("top N documents can be chosen from runs only")
-    if conversion.to == "beir" and role == "run":
-        raise OptionError("beir is a format of qrels; runs can be written as tsv, csv, trec, json and others")
+    if role not in WRITERS[conversion.to].roles:
+        only, other = ("qrels", "runs") if role == "run" else ("runs", "qrels")
+        others = "tsv, csv, trec, json and others"
+        raise OptionError(f"{conversion.to} is a format of {only}; {other} can be written as {others}")
     if conversion.tag is not None and (role, conversion.to) != ("run", "trec"):
         raise OptionError("tag is for runs that are written as trec: others have none")
 

@@ -140,8 +140,8 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     seen: list[tuple[str, str]] = []
     evaluate = module.evaluate_all
 
-    def watched(plan: Plan, qrels: str, runs: list[tuple[str, str]], *args: Any) -> Any:
-        seen.extend((os.path.dirname(qrels), name) for name, _ in runs)
+    def watched(plan: Plan, qrels: Source, runs: list[tuple[str, Any]], *args: Any) -> Any:
+        seen.extend((os.path.dirname(qrels.name), name) for name, _ in runs)
         return evaluate(plan, qrels, runs, *args)
 
     monkeypatch.setattr(module, "evaluate_all", watched)

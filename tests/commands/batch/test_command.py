@@ -15,6 +15,7 @@ from helpers import each
 from gradeval.commands.batch import batch as batch_module
 from gradeval.commands.batch.command import FORMATS
 from gradeval.evaluation.plan import Plan
+from gradeval.formats.sources import Source
 
 MANIFEST = """\
 metrics = "AP P@2"
@@ -222,9 +223,9 @@ def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> Non
     """The file of -o has the collections that were there, and loses nothing that it had."""
     evaluate, seen = batch_module.evaluate_all, []
 
-    def watched(plan: Plan, qrels: str, *args: Any) -> object:
-        seen.append(qrels)
-        if qrels == stop:
+    def watched(plan: Plan, qrels: Source, *args: Any) -> object:
+        seen.append(qrels.name)
+        if qrels.name == stop:
             raise KeyboardInterrupt
         return evaluate(plan, qrels, *args)
 

@@ -32,6 +32,7 @@ from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import Problem, first_in
 from gradeval.formats.sources import Source
+from gradeval.formats.write import WRITERS
 from gradeval.options import Options
 from gradeval.tables.load import open_file
 
@@ -221,6 +222,15 @@ def files(tmp_path, monkeypatch):
     Path("r").write_text(RUN)
     Path("out").write_text("before")
     return tmp_path
+
+
+def test_a_format_of_runs_alone_holds_no_judgments(files, monkeypatch):
+    """Nor does one of qrels alone hold runs: a writer says what it writes."""
+    monkeypatch.setitem(WRITERS, "tsv", WRITERS["tsv"]._replace(roles=("run",)))
+    Path("s").write_text(SAME)
+    message = "tsv is a format of runs; qrels can be written as"
+    raises(OptionError, message, gradeval.convert, "s", "out", "tsv")
+    assert Path("out").read_text() == "before"
 
 
 @each("text, expected, to, options", DONE)
