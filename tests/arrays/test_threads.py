@@ -298,9 +298,13 @@ def test_a_process_that_ends_takes_one_result(processes):
             os.kill(os.getpid(), signal.SIGKILL)
         return number
 
-    ended = {1: None, 4: None} if processes > 2 else dict.fromkeys((1, 4, *range(5, 40)))
     results = [*forked_map(function, 40, processes, None)]
-    assert {number: result for number, result in enumerate(results) if result != number} == ended
+    lost = {number for number, result in enumerate(results) if result is None}
+    assert all(result == number for number, result in enumerate(results) if number not in lost)
+    if processes > 2:
+        assert lost == {1, 4}
+    else:  # the last process may take 4 before the item that waits beside it, or up to 2 * processes after it
+        assert lost >= {1, 4, *range(5 + 2 * processes, 40)}
 
     def killed(number, tell):
         if number == 0:

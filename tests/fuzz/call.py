@@ -120,4 +120,5 @@ def blocks_of(size: int | None) -> AbstractContextManager[object]:
     plain = Source.blocks
     if size is None:
         return nullcontext()
-    return mock.patch.object(Source, "blocks", lambda self, *args, **more: plain(self, size))
+    in_size = {"blocks": lambda self, *_, **__: plain(self, size), "blocks_from_head": lambda self: plain(self, size)}
+    return mock.patch.multiple(Source, **in_size)
