@@ -5,6 +5,7 @@ from __future__ import annotations
 import _signal as signal  # type: ignore[import-not-found]  # the module signal takes 2 ms, as in __main__
 import atexit
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -68,12 +69,37 @@ To read a file that has the name of a command, give its path: gradeval ./metrics
 Exit codes: 0 success, 1 a check of a gate did not hold, 2 wrong usage or input, 3 warnings
 with --fail-on-warning.
 """
+INTRODUCTION = """\
+gradeval evaluates rankings against relevance judgments, as trec_eval does.
+
+  gradeval qrels.txt bm25.run                     the default metrics
+  gradeval qrels.txt bm25.run dense.run -m basic  several runs, by the metrics that most papers report
+  gradeval compare qrels.txt bm25.run dense.run   is the second run better than the first
+
+More:
+  gradeval -h           the most important options
+  gradeval --help       all options and commands, with examples
+  gradeval COMMAND -h   compare, explain, gate, batch, plot, report, study, validate, convert and others
+  gradeval metrics      all metrics
+  gradeval guide        the user guide
+"""
 INTERRUPTED: int = 128 + signal.SIGINT
 
 
 def _command(name: str) -> click.Command:
     command: click.Command = getattr(import_module(COMMANDS[name][0]), f"{name}_command")
     return command
+
+
+def _refuse_unknown(word: str) -> None:
+    """Raise UsageError for a word that can only be a command, or that is nearly one."""
+    from difflib import get_close_matches
+
+    begun = [name for name in COMMANDS if word and (word.startswith(name) or name.startswith(word))]
+    near = begun[:1] or get_close_matches(word, COMMANDS, n=1)
+    if near or re.fullmatch("[A-Za-z]{2,}", word):
+        suggestion = f" Did you mean '{near[0]}'?" if near else ""
+        raise click.UsageError(f"{word}: no such command or file.{suggestion}")
 
 
 class _EvalByDefault(CommandGroup):
@@ -87,16 +113,21 @@ class _EvalByDefault(CommandGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["gradeval.args"] = list(args)
-        options = {option for param in self.get_params(ctx) for option in param.opts}
-        if args and args[0] not in COMMANDS and args[0] not in options:
-            if not (ctx.resilient_parsing or args[0].startswith("-") or os.path.exists(args[0])):
-                from difflib import get_close_matches
+        if not args and not ctx.resilient_parsing:
+            click.echo(INTRODUCTION, nl=False, err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, self._with_command(ctx, args))
 
-                for near in get_close_matches(args[0], COMMANDS, n=1):
-                    message = f"'{args[0]}' is neither a file nor a command. Did you mean '{near}'?"
-                    raise click.UsageError(message)
-            args = ["eval", *args]
-        return super().parse_args(ctx, args)
+    def _with_command(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments, of which the first is a command or an option of the group. Raises UsageError."""
+        options = {option for param in self.get_params(ctx) for option in param.opts}
+        if not args or args[0] in COMMANDS or args[0] in options:
+            return args
+        if not (ctx.resilient_parsing or args[0].startswith("-") or os.path.exists(args[0])):
+            if args[0] in ("help", "version"):  # as of other programs
+                return [*args[1:2], "--help"] if args[0] == "help" else ["--version"]
+            _refuse_unknown(args[0])
+        return ["eval", *args]
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("gradeval", "[OPTIONS] QRELS RUN...")
@@ -109,6 +140,11 @@ class _EvalByDefault(CommandGroup):
         with formatter.section("About"):
             formatter.write_dl([row for param in self.params if (row := param.get_help_record(ctx))])
         self.format_commands(ctx, formatter)
+
+    def brief_help(self, ctx: click.Context) -> str:
+        """That of eval, and the names of the commands."""
+        text = _command("eval").brief_help(ctx)  # type: ignore[attr-defined]
+        return f"{text}\nCommands: {', '.join(self.list_commands(ctx))}."
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Completions of the first word: options of the group and of eval, files, commands."""
@@ -124,7 +160,7 @@ class _EvalByDefault(CommandGroup):
 @click.group(
     cls=_EvalByDefault,
     epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["--help"], "max_content_width": 100},
 )
 @version_option("--version")
 def app() -> None:

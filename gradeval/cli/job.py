@@ -276,7 +276,27 @@ def input_files(*listed: str) -> list[str]:
             files += [labelled(path)[1] for path in ([paths] if isinstance(paths, str) else paths)]
     if files.count("-") > 1:
         raise click.UsageError("'-' can be given once only: there is one standard input.")
+    _refuse_metrics(context)
     return files
+
+
+def _refuse_metrics(context: click.Context) -> None:
+    """Raise UsageError where arguments that are no files are metrics: -m takes several in one text."""
+    metrics = context.params.get("metrics")
+    arguments = [param.name or "" for param in context.command.params if isinstance(param, click.Argument)]
+    paths = [context.params[name] or () for name in arguments]
+    files = chain.from_iterable([path] if isinstance(path, str) else path for path in paths)
+    missing = [file for file in files if not os.path.lexists(labelled(file)[1]) and file != "-"]
+    if not missing or not isinstance(metrics, tuple):
+        return
+    from gradeval.registry.spec import is_metric
+
+    if words := list(filter(is_metric, missing)):
+        is_one = len(words) == 1
+        meant = " ".join([*metrics, *words])
+        quoted = f'"{meant}"' if " " in meant or "(" in meant else meant
+        message = f"{' and '.join(words)} {'is a metric' if is_one else 'are metrics'}, not a file"
+        raise click.UsageError(f"{message}: -m {quoted}.")
 
 
 def refuse_options(names: Iterable[str], why: str) -> None:

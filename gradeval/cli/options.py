@@ -118,6 +118,16 @@ class NamedValue(ParsedType):
 class Kinds(ParsedType):
     name = "LIST"
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        last = re.split("[ ,]", incomplete)[-1]
+        before = incomplete.removesuffix(last)
+        kinds = (kind.value for kind in NoticeKind if kind.value.startswith(last.lower()))
+        return [CompletionItem(before + last + kind[len(last) :]) for kind in kinds]
+
     def parse(self, text: str) -> tuple[NoticeKind, ...]:
         kinds = {kind.value: kind for kind in NoticeKind}
         try:
@@ -149,8 +159,15 @@ def complete_metric(
     for name in (*names, *GROUPS):
         if fold(name).startswith(fold(last)) and fold(name) not in offered:
             about = GROUPS[name].about if name in GROUPS else metric_of(name).summary
-            offered[fold(name)] = CompletionItem(before + name, help=about)
+            offered[fold(name)] = CompletionItem(before + _begun_with(last, name, fold), help=about)
     return list(offered.values())
+
+
+def _begun_with(typed: str, name: str, fold: Callable[[str], str]) -> str:
+    """The name, spelled as it is typed so far: a shell replaces what is typed by what its candidates share."""
+    size = next(size for size in range(len(name) + 1) if fold(name[:size]).startswith(fold(typed)))
+    is_within_letter = fold(name[:size]) != fold(typed)  # the m of µ
+    return name if is_within_letter else typed + name[size:]
 
 
 # --- commands
@@ -169,10 +186,25 @@ def _prints(text: Callable[[click.Context], str], about: str) -> dict[str, Any]:
     return {"is_flag": True, "expose_value": False, "is_eager": True, "callback": show, "help": about}
 
 
+_BRIEF = 26  # characters of the names of options in a brief help
+
+
+def _brief_row(option: click.Option, width: int) -> tuple[str, str]:
+    """Its names and value, and the first sentence of its help, cut to this width."""
+    from textwrap import shorten
+
+    choices = list(getattr(option.type, "choices", ())) or [option.type.name.upper()]
+    listed = "|".join(choices if len(choices) < 3 else [*choices[:2], "…"])
+    value = "" if option.is_flag else f" {option.metavar or listed}"
+    about = shorten((option.help or "").partition(". ")[0], width, placeholder=" …")
+    return ", ".join(option.opts) + value, about
+
+
 class Command(click.Command):
-    """A command that exits with an error if its help cannot be written completely."""
+    """A command that exits with an error if its help cannot be written completely; -h is its brief help."""
 
     _help: click.Option | None = None
+    _brief_help: click.Option | None = None
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Click's own, for its text, imports locale and looks for a translation."""
@@ -180,6 +212,38 @@ class Command(click.Command):
         if self._help is None and names:
             self._help = click.Option(names, **_prints(click.Context.get_help, "Show this message and exit."))
         return self._help
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        if self._brief_help is None:
+            about = "Show the command's own options, and exit."
+            self._brief_help = click.Option(["-h"], **_prints(self.brief_help, about))
+        *params, full_help = super().get_params(ctx)
+        return [*params, self._brief_help, full_help]
+
+    def brief_help(self, ctx: click.Context) -> str:
+        """The usage, what the command does, a line for each option of its own, the names of the others; all of
+        the help where no option is shared with other commands.
+        """
+        from textwrap import wrap
+
+        formatter = ctx.make_formatter()
+        self.format_usage(ctx, formatter)
+        about = (self.help or "").partition("\n\n")[0]
+        shared = [param for param in self.get_params(ctx) if getattr(param, "is_shared", False)]
+        if not shared:
+            return ctx.get_help()
+        own = [param for param in self.params if isinstance(param, click.Option) and param not in shared]
+        names = [max(option.opts, key=len) for option in shared]
+        rows = [_brief_row(option, formatter.width - _BRIEF - 4) for option in own]
+        lines = [formatter.getvalue(), *wrap(" ".join(about.split()), formatter.width), ""]
+        for flags, text in rows:
+            is_long = len(flags) > _BRIEF
+            lines += [f"  {flags}"] if is_long else []
+            lines.append(f"  {'' if is_long else flags:<{_BRIEF}}  {text}")
+        lines.append("")
+        lines += wrap(f"Also: {', '.join(names)}.", formatter.width, break_on_hyphens=False)
+        lines.append(f"'{ctx.command_path} --help' describes all of them, with examples.")
+        return "\n".join(lines)
 
 
 class CommandGroup(Command, click.Group):
@@ -208,9 +272,12 @@ def option(flags: str, about: str, metavar: str = "", **settings: Any) -> Decora
 
 
 class SectionedOption(click.Option):
-    def __init__(self, *args: Any, section: str, **more: Any) -> None:
+    """An option under a heading. is_shared: other commands have it too; the brief help only names it."""
+
+    def __init__(self, *args: Any, section: str, is_shared: bool = False, **more: Any) -> None:
         super().__init__(*args, **more)
         self.section = section
+        self.is_shared = is_shared
 
 
 class SectionedCommand(Command):
@@ -281,7 +348,7 @@ queries = section("Queries")
 output = section("Output")
 inputs = section("Input")
 other = section("Other")
-_SEVERAL = "One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as trec-dl."
+_SEVERAL = "One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as basic or trec-dl."
 
 
 def together(*decorators: Decorator) -> Decorator:
@@ -314,6 +381,7 @@ def row_option(table: type[opts.OptionTable], name: str, **changes: Any) -> Deco
     kind = row.kind
     arguments = {
         "section": row.section,
+        "is_shared": table is opts.Options,
         "default": row.default,
         "show_default": isinstance(row.default, str),
         "metavar": kind.metavar,
@@ -355,7 +423,7 @@ def measure_options(
 
 # which queries count
 query_options = together(
-    queries("-c complete", "Same as --queries judged, as in trec_eval."),
+    queries("-c complete", "Same as --queries judged, as in trec_eval.", is_shared=True),
     row_options(opts.Options, opts.QUERIES_SECTION),
 )
 input_options = row_options(opts.Options, opts.INPUT)
@@ -366,31 +434,36 @@ digits_option = output(
     type=Integer(0, 100, full="full"),
     default=4,
     show_default=True,
+    is_shared=True,
 )
 signature_option = output(
     "--signature",
     "A line for each metric with all that decides its values, for a paper: after the results on "
     "standard error, in json, under tables in md and latex.",
+    is_shared=True,
 )
-quiet_option = other("--quiet", "Do not print warnings or the progress bar.")
+quiet_option = other("--quiet", "Do not print warnings or the progress bar.", is_shared=True)
 allow_option = other(
     "--allow",
-    "Kinds of warnings that are not errors with --strict, and for --fail-on-warning no warnings: "
-    f"{', '.join(kind.value for kind in NoticeKind)}.",
+    "Kinds of warnings that are not errors with --strict, and for --fail-on-warning no warnings, such as "
+    "ties,missing; 'gradeval guide warnings' lists them.",
     "LIST",
     type=Kinds(),
     multiple=True,
+    is_shared=True,
     callback=lambda context, param, lists: tuple(chain(*lists)),
 )
 warning_options = together(
     quiet_option,
-    other("--verbose", "Print all warnings on a terminal too, not only the first four."),
-    other("--strict", "Treat warnings as errors: print no results, and exit with code 2."),
+    other("--verbose", "Print all warnings on a terminal too, not only the first four.", is_shared=True),
+    other("--strict", "Treat warnings as errors: print no results, and exit with code 2.", is_shared=True),
     allow_option,
 )
 other_options = together(row_option(opts.Options, "jobs"), warning_options)
 fail_on_warning_option = other(
-    "--fail-on-warning", "Exit with code 3 if there are warnings, after everything is printed."
+    "--fail-on-warning",
+    "Exit with code 3 if there are warnings, after everything is printed.",
+    is_shared=True,
 )
 
 
@@ -419,12 +492,12 @@ def output_options(
     options = [output("-f --format format_", about, type=click.Choice(formats)), digits_option]
     if "csv" in formats:
         about = "With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a "
-        options.append(output("--spreadsheet", about + "formula."))
+        options.append(output("--spreadsheet", about + "formula.", is_shared=True))
     if "tsv" in formats:
         about = "With -f tsv or csv: leave out the line of column names."
-        options.append(output("--no-header", about))
+        options.append(output("--no-header", about, is_shared=True))
         about = "With -f tsv, csv or jsonl: a first column with this value in every row, such as "
         about += "date=2026-11-22; may be repeated."
-        options.append(output("--label", about, type=NamedValue(), multiple=True))
+        options.append(output("--label", about, type=NamedValue(), multiple=True, is_shared=True))
     about = f"Write to this file, atomically. Its ending sets the format: {endings}.{more}"
     return together(*options, output_option(about))

@@ -135,7 +135,7 @@ def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: st
     if lacking:
         count = many(len(lacking), "query has", "queries have")
         message = f"{count} no weight: {first_names(map(named, lacking), 5)}"
-        hint = "A weight of 0 leaves a query out of the means"
+        hint = f"Write a weight for each, such as '{lacking[0]} TAB 1'; 0 leaves a query out of the means"
         if path:
             raise InputError(path, message, hint=hint)
         raise UnsuitableOptionError("query_weights", f"query_weights: {message}. {hint}")

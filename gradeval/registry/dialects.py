@@ -472,6 +472,13 @@ TREC_EVAL = {
 }
 
 BENCHMARKS = {
+    "basic": Group(
+        "What most papers on ranking report: graded, binary, first relevant, precision and recall.",
+        ("nDCG@10", "AP", "RR", "P@10", "R@100"),
+        "Source: the metrics that tracks of TREC and benchmarks of retrieval have in common.",
+        "a first look at a run is wanted, or a table that all readers know.",
+        "a benchmark says which metrics it reports (trec-dl, beir, msmarco).",
+    ),
     "trec-dl": Group(
         "TREC Deep Learning, passages: grades 0 to 3, of which 2 and 3 are relevant.",
         ("nDCG@10", "AP(rel=2)", "RR(rel=2)", "R(rel=2)@100", "Judged@10"),

@@ -241,6 +241,14 @@ def metric_of(text: str) -> Metric:
     return specs[0].metric if specs else _named(_parts(text)[0], text)
 
 
+def is_metric(text: str) -> bool:
+    """Whether it names metrics."""
+    try:
+        return bool(parse(text))
+    except MetricError:
+        return False
+
+
 def metric_meant(text: str) -> Metric | None:
     """The metric that a text names, also in a notation that only gets a suggestion; None for other texts."""
     for name in (text, *_meant(text)):

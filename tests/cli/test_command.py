@@ -30,11 +30,35 @@ def test_eval_is_the_default() -> None:
         assert gradeval(*line.split())[:2] == (0, TSV), line
     assert gradeval("--", "q", "r", "-m", "AP").code == 2  # then -m is a file
     # a file named almost like a command
-    hint = "is neither a file nor a command. Did you mean"
-    assert fails("metric").startswith(f"gradeval: 'metric' {hint} 'metrics'?")
-    assert fails("eva", "q", "r").startswith(f"gradeval: 'eva' {hint} 'eval'?")
+    for word, near in (("metric", "metrics"), ("eva", "eval"), ("evaluate", "eval"), ("compair", "compare")):
+        hint = f"no such command or file. Did you mean '{near}'?"
+        assert fails(word, "q", "r") == f"gradeval: {word}: {hint} Try 'gradeval --help'."
+    assert fails("nothing") == "gradeval: nothing: no such command or file. Try 'gradeval --help'."
     Path("metric").write_bytes(Path("q").read_bytes())
     assert gradeval("metric", "r", "-m", "AP").out == TSV
+
+
+def test_metrics_are_no_files() -> None:
+    for line, metrics in (
+        ("q r -m nDCG@10 AP", '"nDCG@10 AP"'),
+        ("q r nDCG@10", "nDCG@10"),
+        ("compare q r r P(rel=2)@5", '"P(rel=2)@5"'),
+        ("compare q r r -m AP RR P@5", '"AP RR P@5"'),
+    ):
+        said = fails(*line.split())
+        assert "metric" in said and said.partition("Try")[0].endswith(f": -m {metrics}. "), line
+    Path("AP").write_bytes(Path("r").read_bytes())
+    assert gradeval("q", "AP", "-m", "RR").out.count("AP") == 1  # a file of this name is a run
+    assert fails("q", "none") == "none: no such file. Check the path"
+
+
+def test_what_other_programs_have() -> None:
+    assert gradeval("version") == gradeval("--version")
+    assert gradeval("help") == gradeval("--help")
+    assert gradeval("help", "compare") == gradeval("compare", "--help")
+    assert "\n  help " not in gradeval("--help").out
+    Path("help").write_bytes(Path("q").read_bytes())
+    assert gradeval("help", "r", "-m", "AP").out == TSV
 
 
 @each("line, what", [
@@ -61,19 +85,33 @@ def test_help_has_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
         "qrels",
         "runs",
     }
-    for line in ("--help", "eval -h", "q r --help"):
+    for line in ("--help", "eval --help", "q r --help"):
         done = gradeval(*line.split())
         assert (done.code, done.err) == (0, "")
         assert all(f" {name}" in done.out for param in options for name in param.opts)
         assert max(map(len, done.out.splitlines())) <= 100
         for section in ("Metrics:", "Queries:", "Output:", "Input", "Other:"):
             assert done.out.count(f"\n{section}") == 1
-        assert "  -h, --help " in done.out
+        assert "  -h  " in done.out and "  --help  " in done.out
     # nothing is a call for help
-    assert gradeval() == (2, "", gradeval("--help").out)
+    assert gradeval() == (2, "", cli.INTRODUCTION)
     # headings are texts
     helps = {name: gradeval(name, "--help").out for name in cli.COMMANDS}
     assert [name for name, text in helps.items() if not text or "<function" in text] == []
+
+
+def test_brief_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The options of a command's own, a line each, and the names of those that other commands have too."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for words in ("", *cli.COMMANDS, "study agreement", "plot queries", "plot swaps"):
+        done = gradeval(*words.split(), "-h")
+        assert (done.code, done.err) == (0, "") and len(done.out.splitlines()) <= 50, words
+    own, shared = gradeval("compare", "-h").out.split("\nAlso: ")
+    assert "  --baseline RUN              The run to compare with, a file or a name" in own
+    assert "--rel, " in shared and "--rel" not in own
+    assert shared.endswith("'gradeval compare --help' describes all of them, with examples.\n")
+    assert gradeval("metrics", "-h") == gradeval("metrics", "--help")
+    assert len(cli.INTRODUCTION.splitlines()) <= 40
 
 
 @each("line", [line.strip() for line in cli.EPILOG.splitlines() if line.startswith("  gradeval")])

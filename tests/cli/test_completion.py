@@ -36,23 +36,25 @@ def test_files_are_completed() -> None:
     ("q r --ties ", ["trec", "input", "best", "worst", "expected"]),
     ("q r --run-format ", [*RUN_FORMATS]),
     ("q r -m zzz", []),
+    ("q r --allow ties,mis", ["ties,missing", "ties,missing_values", "ties,missing_runs"]),
 ])  # fmt: skip
 def test_values_are_completed(line: str, found: list[str]) -> None:
     assert words(line) == found
 
 
 @each("line, found", [
-    ("-m nD", {"nDCG", "NDCNG", "nDCGphi", "ndcg_cut"}),
+    ("-m nD", {"nDCG", "nDCNG", "nDCGphi", "nDcg_cut"}),
     ("q r --metric mu", {"muAP", "muMAP"}),
     ("metrics rank", {"rankDCG"}),
     ("-m o", {"official"}),
-    ("gate q r --require nD", {"nDCG", "NDCNG"}),
-    ("trec_eval -m nd", {"ndcg", "ndcg_cut", "ndcg_rel", "nDCGphi"}),
+    ("gate q r --require nD", {"nDCG", "nDCNG"}),
+    ("-m BA", {"BAsic"}),
+    ("trec_eval -m nd", {"ndcg", "ndcg_cut", "ndcg_rel", "ndCGphi"}),
     ("trec_eval -m off", {"official"}),
     ("ir_measures q r AP Set", {"SetP", "SetF", "SetAP"}),
 ])  # fmt: skip
 def test_names_of_metrics_are_completed(line: str, found: set[str]) -> None:
-    """Whatever their case, by any of their names, and with what they mean."""
+    """Whatever their case, spelled as typed so far, by any of their names, and with what they mean."""
     offered = completed(line)
     assert found <= {item.value for item in offered}
     start = line.split()[-1].lower().replace("µ", "mu")

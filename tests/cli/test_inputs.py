@@ -187,7 +187,7 @@ def test_files_that_are_none() -> None:
     Path("there").mkdir()
     Path("there/file").touch()
     os.symlink("loop", "loop")
-    for name, what in (("there", "this is a directory, not a file"), ("none", "no such file. Check the path")):
+    for name, what in (("there", "this is a directory, not a file"), ("no.ne", "no such file. Check the path")):
         for args in ((name, "r"), ("q", f"x={name}"), ("p", "s", "--groups", name)):
             assert fails(*args) == f"{name}: {what}"
     assert fails("", "r") == "'': no such file. Check the path"

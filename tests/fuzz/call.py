@@ -14,7 +14,7 @@ from unittest import mock
 from cli.command import Done
 from cli.command import gradeval as command
 
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import Block, Source
 
 from .attack import Wrong
 from .slow import QUERIES_ONLY, SUMMARY_ONLY, Value, Values
@@ -120,5 +120,8 @@ def blocks_of(size: int | None) -> AbstractContextManager[object]:
     plain = Source.blocks
     if size is None:
         return nullcontext()
-    in_size = {"blocks": lambda self, *_, **__: plain(self, size), "blocks_from_head": lambda self: plain(self, size)}
-    return mock.patch.multiple(Source, **in_size)
+
+    def in_size(self: Source, *_: object, **__: object) -> Iterator[Block]:
+        return plain(self, size)
+
+    return mock.patch.multiple(Source, blocks=in_size, blocks_from_head=in_size)

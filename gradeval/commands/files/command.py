@@ -75,6 +75,7 @@ _role = click.Choice(("qrels", "run"))
 @cli.input_options
 @cli.row_option(Options, "jobs")
 @cli.other("--quiet", "Do not show the progress bar.")
+@cli.other("--verbose", "Describe each file, however many there are.")
 @cli.other("--strict", "Treat warnings as errors: exit with code 2.")
 @cli.allow_option
 @cli.fail_on_warning_option
@@ -86,7 +87,8 @@ def validate_command(
 
     All errors and warnings with their lines, and how many there are of each kind; what each file is and why it
     was taken for that; the queries, judgments and grades of qrels; of runs, the documents per query, tied
-    scores, ranks against scores, duplicates and what of them is judged.
+    scores, ranks against scores, duplicates and what of them is judged. Of more than five files a table comes
+    first, and then only the first files with errors.
     """
     if not files:
         raise click.UsageError("Missing argument '[QRELS] [RUN]...': no files given.")
@@ -99,10 +101,10 @@ def validate_command(
     is_accepted = job.accepts(report.notices)
     is_wrong = bool(report.errors) or not is_accepted
     if job.strict and is_wrong:  # nothing on standard output
-        for line in report.render().splitlines():
+        for line in report.render(verbose=job.verbose).splitlines():
             echo_error(line)
     else:
-        job.print(report)
+        job.print(report, verbose=job.verbose)
     if not is_accepted:
         job.refuse()
     return 2 if is_wrong else 0

@@ -27,7 +27,8 @@ from gradeval.formats.sources import BLOCK, Block, Source, Watch
 from gradeval.notices import NoticeKind, many
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.records import fields_of
-from gradeval.render.document import Lines, OutputDocument, RenderOptions
+from gradeval.render.document import ABSENT, Grid, Lines, OutputDocument, RenderOptions
+from gradeval.render.document import Block as Part
 from gradeval.render.printable import Printable, Tabular
 from gradeval.render.table import BOLD, DIM, styled
 from gradeval.tables import ranking
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 _BAR = 40  # characters of the longest bar of the histogram
 SHOWN_IDS = 5  # of queries that a count names
+FEW_FILES = 5  # of which all is printed
 _MOST_GRADES = 20  # that it shows
 
 
@@ -199,12 +201,39 @@ class Validation(Printable, Tabular):
         return {"schema": schema_of("validation"), **counts, "files": files}
 
 
-def document(validation: Validation, options: RenderOptions) -> OutputDocument:
+def document(validation: Validation, options: RenderOptions, *, verbose: bool = False) -> OutputDocument:
+    """Of few files all that is known of each. Of more a row for each, and all of the first with errors, else
+    with warnings; verbose: of all.
+    """
     files = validation.files
     total = _count(validation.errors, validation.warnings)
-    last = [Lines([f"{many(len(files), 'file', 'files')}: {total}"])] if len(files) > 1 else []
-    blocks = [*(Lines(list(_file(file, options.colour))) for file in files), *last]
+    shown = files if verbose or len(files) <= FEW_FILES else _worst(files)[:FEW_FILES]
+    blocks: list[Part] = [] if len(files) <= FEW_FILES else [_overview(files)]
+    blocks += (Lines(list(_file(file, options.colour))) for file in shown)
+    if len(files) > 1:
+        hidden = len(files) - len(shown)
+        more = f"; --verbose describes the other {many(hidden, 'file', 'files')}" if hidden else ""
+        blocks.append(Lines([f"{many(len(files), 'file', 'files')}: {total}{more}"]))
     return OutputDocument(blocks=lambda: blocks, content=validation.to_dict, is_log=True)
+
+
+def _worst(files: Sequence[FileReport]) -> list[FileReport]:
+    """The files with errors, or with warnings where none has any, in order."""
+    wrong = [file for file in files if file.errors.total]
+    return wrong or [file for file in files if file.warnings.total]
+
+
+def _overview(files: Sequence[FileReport]) -> Grid:
+    """A row for each file."""
+    rows = []
+    for file in files:
+        facts = file.facts
+        size = facts.judgments if isinstance(facts, QrelsFacts) else getattr(facts, "documents", None)
+        numbers = getattr(facts, "queries", None), size
+        counts = [ABSENT if number is None else f"{number:,}" for number in numbers]
+        wrong = f"{file.errors.total:,}", f"{file.warnings.total:,}"
+        rows.append((visible(file.path), file.role or "file", file.format, *counts, *wrong))
+    return Grid("", ("file", "role", "format", "queries", "lines", "errors", "warnings"), rows, 3)
 
 
 def _count(errors: int, warnings: int) -> str:

@@ -120,3 +120,17 @@ def test_subtopics_are_kept_where_the_format_has_them(name):
     assert done.lines == ["warning: subtopics: 1 duplicate judgment with the same grade, written once"]
     assert gradeval("convert", "out", "back", "--to", "trec", "--as", "qrels").lines == []
     assert sorted(Path("back").read_text().splitlines()) == sorted(rows.splitlines())
+
+
+def test_many_files_are_a_table_first() -> None:
+    runs = [f"r{n}" for n in range(6)]
+    for name in runs:
+        Path(name).write_bytes(Path("r").read_bytes())
+    Path("r3").write_text("1 Q0 d x y z\n")
+    short = gradeval("validate", "q", *runs)
+    table, details = short.out.split("\n\n", 1)
+    assert [line.split()[0] for line in table.splitlines()[2:]] == ["q", *runs]
+    assert details.startswith("r3: run, 1 error") and "r1: run" not in details
+    assert short.out.endswith("; --verbose describes the other 6 files\n")
+    whole = gradeval("validate", "q", *runs, "--verbose")
+    assert all(f"\n{name}: run" in whole.out for name in runs) and "--verbose" not in whole.out
