@@ -97,7 +97,7 @@ def _refuse_unknown(word: str) -> None:
 
     begun = [name for name in COMMANDS if word and (word.startswith(name) or name.startswith(word))]
     near = begun[:1] or get_close_matches(word, COMMANDS, n=1)
-    if near or re.fullmatch("[A-Za-z]{2,}", word):
+    if near or re.fullmatch("[A-Za-z]{2,30}", word):
         suggestion = f" Did you mean '{near[0]}'?" if near else ""
         raise click.UsageError(f"{word}: no such command or file.{suggestion}")
 

@@ -108,7 +108,7 @@ def test_brief_help(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (done.code, done.err) == (0, "") and len(done.out.splitlines()) <= 50, words
     own, shared = gradeval("compare", "-h").out.split("\nAlso: ")
     assert "  --baseline RUN              The run to compare with, a file or a name" in own
-    assert "--rel, " in shared and "--rel" not in own
+    assert "--rel, " in shared and "\n  --rel " not in own
     assert shared.endswith("'gradeval compare --help' describes all of them, with examples.\n")
     assert gradeval("metrics", "-h") == gradeval("metrics", "--help")
     assert len(cli.INTRODUCTION.splitlines()) <= 40
