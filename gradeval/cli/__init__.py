@@ -123,7 +123,7 @@ class _EvalByDefault(CommandGroup):
         options = {option for param in self.get_params(ctx) for option in param.opts}
         if not args or args[0] in COMMANDS or args[0] in options:
             return args
-        if not (ctx.resilient_parsing or args[0].startswith("-") or os.path.exists(args[0])):
+        if not (ctx.resilient_parsing or args[0].startswith("-") or os.path.lexists(args[0])):
             if args[0] in ("help", "version"):  # as of other programs
                 return [*args[1:2], "--help"] if args[0] == "help" else ["--version"]
             _refuse_unknown(args[0])
