@@ -1,0 +1,58 @@
+"""Means over queries from the judgments of people for some, and of a model for all (prediction-powered)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gradeval.arrays import Floats
+from gradeval.records import Record
+from gradeval.statistics.intervals import t_interval
+
+
+class PredictedMean(Record):
+    """A mean, in the unit of the values, with the ends of its interval."""
+
+    estimate: float
+    low: float
+    high: float
+    weight: float  # λ, in [0, 1]: how far the model's values count; 0: people's alone
+
+
+def predicted_mean(
+    y: Floats, f: Floats, others: Floats, alpha: float, weight: float | None = None
+) -> PredictedMean:
+    """The mean of all queries by people's judgments, estimated with the model's.
+
+    θ = λ mean(others) + mean(y - λ f), SE² = λ² var(others) / N + var(y - λ f) / n, interval by t(n - 1).
+
+    y, f: values by people and by the model of the queries that people judged, a random sample of all, (n,) with
+    n ≥ 2.
+    others: values by the model of the other queries, (N,); of one alone there is no interval, unless λ is 0.
+    weight: λ; None: the one with the smallest variance.
+    Source: Angelopoulos, Duchi, Zrnic, "PPI++: Efficient prediction-powered inference", 2023.
+    """
+    n = len(y)
+    count = len(others)
+    weight = _best_weight(y, f, others) if weight is None else weight
+    if not count:  # nothing is predicted
+        weight = 0.0
+    rectified = y - weight * f
+    estimate = float(rectified.mean())
+    variance = float(rectified.var(ddof=1)) / n
+    if weight:
+        estimate += weight * float(others.mean())
+        variance += weight**2 * (float(others.var(ddof=1)) if count > 1 else math.nan) / count
+    low, high = t_interval(estimate, math.sqrt(variance), n - 1, alpha)
+    return PredictedMean(estimate, low, high, weight)
+
+
+def _best_weight(y: Floats, f: Floats, others: Floats) -> float:
+    """λ = cov(y, f) / ((1 + n / N) var f), cut to [0, 1]; 0 where f is constant, or there are no others."""
+    predicted = np.concatenate([f, others])
+    if not len(others) or np.ptp(predicted) == 0:
+        return 0.0
+    covariance = float(((y - y.mean()) * (f - f.mean())).mean())
+    spread = (1 + len(y) / len(others)) * float(predicted.var(ddof=1))
+    return min(max(covariance / spread, 0.0), 1.0)
