@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gradeval.commands.compare.compare import Comparison as Comparison
     from gradeval.commands.compare.compare import compare as compare
     from gradeval.commands.compare.tables import compare_tables as compare_tables
+    from gradeval.commands.estimate.estimate import Estimates as Estimates
+    from gradeval.commands.estimate.estimate import estimate as estimate
     from gradeval.commands.explain.explain import Explanation as Explanation
     from gradeval.commands.explain.explain import explain as explain
     from gradeval.commands.files.convert import convert as convert
@@ -45,6 +47,7 @@ _NAMES = {
     "commands.batch.batch": "Batch batch",
     "commands.compare.compare": "Comparison compare",
     "commands.compare.tables": "compare_tables",
+    "commands.estimate.estimate": "Estimates estimate",
     "commands.explain.explain": "Explanation explain",
     "commands.files.convert": "convert",
     "commands.files.validate": "Validation validate",

@@ -111,6 +111,11 @@ class Runs(Validate, total=False):
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
 
 
+class EstimateKeywords(Runs, total=False):
+    lambda_: float | None  # None
+    confidence: float  # 95.0
+
+
 class Divergence(Runs, total=False):
     cutoff: int  # 10
     items: int  # 100

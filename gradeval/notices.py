@@ -193,6 +193,7 @@ class NoticeKind(Enum):
     FEW_QUERIES = Row(
         "only {count:query|queries}{by_rule}",
         rules={
+            "people": " judged by people; with fewer than 15, λ and the intervals are rough",
             "gate": f"; with fewer than {ENOUGH_TO_GATE}, means depend on few queries and intervals are wide",
             "weighted": f" (the effective number, by the weights); {_FEW}",
             "": f"; {_FEW}",
@@ -225,6 +226,16 @@ class NoticeKind(Enum):
     MANY_GRADES = Row(
         "the judgments have {count:,} different grades, so that their agreement in grades was left out; round "
         "them to {total:,} at most"
+    )
+    # of estimates
+    NO_RANDOM_SAMPLE = Row(
+        "the queries that people judged differ from the others by the model's judgments ({listed}): estimates "
+        "need a random sample of all queries",
+        listed=("{rule}", "; "),
+    )
+    BIAS_DIFFERS = Row(
+        "the model's bias differs between runs ({listed}): rankings by its judgments mislead",
+        listed=("{rule}", "; "),
     )
     # of options
     AMBIGUOUS_IDS = Row(
@@ -347,6 +358,13 @@ class Notices(tuple[Notice, ...]):
     def renamed(self, subject: str) -> Notices:
         """The same of another subject."""
         return Notices(notice.replace(subject=subject) for notice in self)
+
+
+def by_judgments(paths: Sequence[str], by_set: Sequence[Notices]) -> Iterator[tuple[Notice, ...]]:
+    """The notices by each set of judgments; those of a run by some of the sets only name them."""
+    of_all = set(by_set[0]).intersection(*by_set)
+    for path, notices in zip(paths, by_set, strict=True):
+        yield tuple(n if n.subject == path or n in of_all else n.replace(judgments=path) for n in notices)
 
 
 def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) -> Iterator[str]:

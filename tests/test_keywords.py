@@ -30,6 +30,7 @@ FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
     "SwapsKeywords": [gradeval.study.swaps, gradeval.plot.swaps],
     "Divergence": [gradeval.study.divergence],
     "Agreement": [gradeval.study.agreement],
+    "EstimateKeywords": [gradeval.estimate],
     "PhiKeywords": [gradeval.plot.phi],
     "Files": [gradeval.convert],
     "Validate": [gradeval.validate],

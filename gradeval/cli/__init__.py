@@ -28,6 +28,7 @@ COMMANDS = {
     "eval": ("gradeval.commands.eval", ""),
     "compare": ("gradeval.commands.compare.command", "[OPTIONS] QRELS RUN RUN..."),
     "explain": ("gradeval.commands.explain.command", "[OPTIONS] QRELS RUN"),
+    "estimate": ("gradeval.commands.estimate.command", "[OPTIONS] QRELS RUN... --model-qrels FILE"),
     "gate": ("gradeval.commands.gate.command", "[OPTIONS] QRELS RUN"),
     "batch": ("gradeval.commands.batch.command", "[OPTIONS] MANIFEST"),
     "guide": ("gradeval.commands.guide", "[TOPIC]"),

@@ -14,8 +14,8 @@ from gradeval.errors import OptionError, described
 
 PAGES = Path(__file__).parents[1] / "guide"
 TOPICS = (  # in the order of the list
-    *("evaluating", "formats", "ties-and-holes", "warnings", "comparing", "explaining", "pictures", "ci"),
-    *("nightly", "schemas", "python", "spark", "studies", "plugins", "internals", "changelog"),
+    *("evaluating", "formats", "ties-and-holes", "warnings", "comparing", "judges", "explaining", "pictures"),
+    *("ci", "nightly", "schemas", "python", "spark", "studies", "plugins", "internals", "changelog"),
 )
 
 

@@ -24,6 +24,7 @@ _LATEX = str.maketrans(
         "*": "{*}",
         "µ": r"$\mu$",
         "φ": r"$\varphi$",
+        "λ": r"$\lambda$",
         "τ": r"$\tau$",
         "ρ": r"$\rho$",
         **{char: "\\" + char for char in "{}$&#_%"},

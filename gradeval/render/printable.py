@@ -152,6 +152,27 @@ class WithNotices(Printable):
         return warnings + [f"note: {text}" for text in self.sentences(True)]
 
 
+class WithNoticeGroups(WithNotices):
+    """A result of several evaluations, whose caveats have a line for each kind and evaluation."""
+
+    @property
+    def noticed(self) -> tuple[tuple[Notice, ...], ...]:
+        """The notices in groups, each with a line for each kind."""
+        return ()
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        return tuple(chain(*self.noticed))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self.sentences(False), *self.sentences(True))
+
+    def sentences(self, informational: bool, shown: Iterable[Notice] = ()) -> list[str]:
+        groups = (of_kind(notices, informational, shown) for notices in self.noticed)
+        return list(dict.fromkeys(chain(*(lines(group, self.runs_read, in_python=True) for group in groups))))
+
+
 def of_kind(notices: Iterable[Notice], informational: bool, shown: Iterable[Notice] = ()) -> list[Notice]:
     """The notes, or the others, that were not shown."""
     shown = set(shown)

@@ -9,6 +9,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.records import Record
 from gradeval.statistics.intervals import t_interval
+from gradeval.statistics.sampling import TOLERANCE
 
 
 class PredictedMean(Record):
@@ -46,6 +47,25 @@ def predicted_mean(
         variance += weight**2 * (float(others.var(ddof=1)) if count > 1 else math.nan) / count
     low, high = t_interval(estimate, math.sqrt(variance), n - 1, alpha)
     return PredictedMean(estimate, low, high, weight)
+
+
+def welch_p(x: Floats, y: Floats) -> float:
+    """The two-sided p of Welch's t-test of two samples with variances of their own; NaN for fewer than two
+    numbers in one, or where neither varies beyond rounding.
+    Source: Welch, "The generalization of 'Student's' problem when several different population variances are
+    involved", Biometrika 1947.
+    """
+    from scipy.special import stdtr
+
+    if min(len(x), len(y)) < 2:
+        return math.nan
+    largest = max(float(np.abs(x).max()), float(np.abs(y).max()))
+    if max(float(np.ptp(x)), float(np.ptp(y))) <= TOLERANCE * largest:
+        return math.nan
+    squares = float(x.var(ddof=1)) / len(x), float(y.var(ddof=1)) / len(y)  # of the standard errors
+    df = sum(squares) ** 2 / (squares[0] ** 2 / (len(x) - 1) + squares[1] ** 2 / (len(y) - 1))
+    t = abs(float(x.mean() - y.mean())) / math.sqrt(sum(squares))
+    return 2 * float(stdtr(df, -t))
 
 
 def _best_weight(y: Floats, f: Floats, others: Floats) -> float:

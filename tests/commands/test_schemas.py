@@ -140,6 +140,14 @@ CASES = {  # the exit code, and a command line
         (0, "batch m.toml --pool"),
         (2, "batch failing.toml --baseline a"),
     ),
+    "estimate": (
+        (
+            0,
+            f"estimate {SAMPLE_DATA}/search/people.qrels {SAMPLE_DATA}/search/bm25.run "
+            f"{SAMPLE_DATA}/search/dense.run --model-qrels {SAMPLE_DATA}/search/llm.qrels -m 'AP rankDCG'",
+        ),
+        (0, "estimate judged a.run --model-qrels judged2 --lambda 1 --confidence 90"),
+    ),
     "explanation": (
         (0, "explain qrels a.run -m nDCG@3 --worst 2 --loss --text titles --queries-text queries"),
         (0, "explain qrels a.run --against b.run -m nDCG@3 --query q01"),

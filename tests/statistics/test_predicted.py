@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_ind
 
-from gradeval.statistics.predicted import predicted_mean
+from gradeval.statistics.predicted import predicted_mean, welch_p
 
 Y = [0.50, 0.62, 0.31, 0.80, 0.45, 0.70, 0.55, 0.20, 0.66, 0.41]
 F = [0.60, 0.70, 0.35, 0.85, 0.60, 0.72, 0.66, 0.35, 0.70, 0.50]
@@ -64,3 +65,11 @@ def test_coverage_of_30_queries_of_330() -> None:
         mean = predicted_mean(y[:30], f[:30], f[30:], 0.05)
         covered += mean.low <= 0.5 <= mean.high
     assert 0.93 <= covered / 4000 <= 0.97
+
+
+def test_welch() -> None:
+    random = np.random.default_rng(3)
+    x, y = random.normal(0, 1, 12), random.normal(0.5, 3, 40)
+    assert welch_p(x, y) == pytest.approx(ttest_ind(x, y, equal_var=False).pvalue)
+    for few, other in ((x[:1], y), (np.full(9, 0.1), np.full(5, 0.3))):
+        assert np.isnan(welch_p(few, other))

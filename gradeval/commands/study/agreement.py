@@ -26,7 +26,7 @@ from gradeval.evaluation.runs import is_row, separate_runs
 from gradeval.evaluation.score import summarize
 from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
-from gradeval.notices import MAX_QUERIES, Notice, NoticeKind, Notices
+from gradeval.notices import MAX_QUERIES, Notice, NoticeKind, Notices, by_judgments
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.printable import warned
@@ -129,7 +129,7 @@ def agreement(
             tables += _of_grades(_rated(sets), study_options.alpha, sampling, per_query)
     if is_of_runs:
         findings = [_findings(collection, specs, study_options, sampling) for collection in collections]
-        groups += _noticed(sets.paths, findings)
+        groups += by_judgments(sets.paths, [of_set.notices for of_set in findings])
         tables = _tables(list(map(str, specs)), sets.paths, findings, tables)
     else:
         specs = []
@@ -188,14 +188,6 @@ def _about(specs: Sequence[Spec], options: AgreementOptions, compares_grades: bo
     if compares_grades:
         about["resamples"] = RESAMPLES
     return about
-
-
-def _noticed(paths: Sequence[str], findings: Sequence[_Findings]) -> Iterator[tuple[Notice, ...]]:
-    """The notices by each set of judgments; those of a run by some of the sets only name them."""
-    by_set = [of_set.notices for of_set in findings]
-    of_all = set(by_set[0]).intersection(*by_set)
-    for path, notices in zip(paths, by_set, strict=True):
-        yield tuple(n if n.subject == path or n in of_all else n.replace(judgments=path) for n in notices)
 
 
 def _finding(tables: Mapping[str, StudyTable]) -> str:

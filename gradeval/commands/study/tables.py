@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, compress
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,12 +13,12 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, OptionError, described, visible
-from gradeval.notices import Notice, lines
+from gradeval.notices import Notice
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
 from gradeval.render import document as doc
-from gradeval.render.printable import WithNotices, library, of_kind
+from gradeval.render.printable import WithNoticeGroups, library
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE
 from gradeval.version import document_head
@@ -54,7 +54,7 @@ class StudyTable:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Study(WithNotices):
+class Study(WithNoticeGroups):
     """The outcome of a study."""
 
     layout = "gradeval.commands.study.tables"
@@ -71,18 +71,6 @@ class Study(WithNotices):
         tables = ", ".join(f"{name} ({len(table.rows)})" for name, table in self.data.items())
         counts = f"tables: {tables}, notices={len(self.warnings)}"
         return f"{type(self).__name__}({self.name}, metrics={self.options['metrics']}, {counts})"
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        return tuple(chain(*self.noticed))
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return (*self.sentences(False), *self.sentences(True))
-
-    def sentences(self, informational: bool, shown: Iterable[Notice] = ()) -> list[str]:
-        groups = (of_kind(notices, informational, shown) for notices in self.noticed)
-        return list(dict.fromkeys(chain(*(lines(group, self.runs_read, in_python=True) for group in groups))))
 
     @property
     def data(self) -> dict[str, StudyTable]:
