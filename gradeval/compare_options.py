@@ -17,6 +17,7 @@ TESTS = ("t", "randomization", "bootstrap", "wilcoxon", "sign", TUKEY)
 WEIGHTED_TESTS = ("t", "randomization", "bootstrap")  # those that weigh queries
 CORRECTIONS = ("holm", "bonferroni", "bh", MAXT, "none")
 RANDOM_TESTS = ("randomization", "bootstrap", TUKEY)  # those that may draw samples
+FEW_RUNS = 6  # of all pairs of more runs, letters say which are alike, and the pairs are printed if asked for
 EXPLAINED = 250  # queries of a report, by default
 MIN_COVERAGE = 50.0  # percent of the judged queries that a run needs to be tested
 SUMS = "sums"  # a scope: a t-test from sums alone has it too

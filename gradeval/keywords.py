@@ -145,12 +145,12 @@ class ReportKeywords(Runs, CompareOnSpark, total=False):
     test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
     samples: int  # 100000
     seed: int  # 1
+    sort: str | None  # None
     query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
 
 
 class Compare(ReportKeywords, total=False):
     by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
-    sort: str | None  # None
     worst: int  # 0
     best: int  # 0
     power: bool  # False

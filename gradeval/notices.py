@@ -116,6 +116,11 @@ class NoticeKind(Enum):
         "{runs} have no scores; documents are ranked by a column of ranks, the lowest first ({names})",
         is_note=True,
     )
+    SAME_RANKING = Row(
+        "{subject} and {rule} have the judged documents at the same ranks",
+        "{runs} have the judged documents at the same ranks as another run ({subject} as {rule})",
+        is_note=True,
+    )
     MISSING = Row(
         "{subject}: {count:judged query is|judged queries are} not in the run{queries: (#)}, {by_rule}",
         "{runs} lack judged queries, up to {count:,} ({subject}{queries:: #}), {by_rule}",

@@ -160,6 +160,7 @@ def test_each_kind_has_a_sentence() -> None:
         NoticeKind.COLLAPSED,
         NoticeKind.WEIGHTED,
         NoticeKind.BY_RANK,
+        NoticeKind.SAME_RANKING,
     }
     of_qrels = {NoticeKind.SUBTOPICS, NoticeKind.UNLABELLED, NoticeKind.UNSCALED_ELSEWHERE}
     assert notes == {*of_qrels, NoticeKind.JUDGED_UNKNOWN, *of_runs}
@@ -212,12 +213,13 @@ def caught(function: Any, *args: Any, **options: Any) -> tuple[Any, list[warning
 
 
 def test_python_is_warned_once_for_each_kind_where_it_calls() -> None:
-    results, messages = caught(gradeval.evaluate, QRELS, {"x": TIED, "y": TIED}, "AP AP(rel=2)")
+    other = {**TIED, "1": {**TIED["1"], "far": -9.0}}
+    results, messages = caught(gradeval.evaluate, QRELS, {"x": TIED, "y": other}, "AP AP(rel=2)")
     assert [(one.category, one.filename) for one in messages] == [(EvaluationWarning, __file__)] * len(messages)
     assert [str(one.message) for one in messages] == results.sentences(False)
     kinds = {notice.kind for notice in results.notices if not notice.informational}
-    assert len(messages) == len(kinds) == 3
-    assert "evaluate(..., tie_range=True)" in str(messages[-1].message)
+    assert len(messages) == len(kinds) == 4
+    assert any("evaluate(..., tie_range=True)" in str(one.message) for one in messages)
     assert gradeval.EvaluationWarning is EvaluationWarning and issubclass(EvaluationWarning, UserWarning)
     assert repr(results).endswith(f"notices={len(results.warnings)})") and "\n" not in repr(results)
     caveats = [f"warning: {text}\n" for text in results.warnings]

@@ -57,7 +57,7 @@ def explained(qrels: Any, run: Any, **options: Any) -> str:
 
 
 def studied(qrels: Any, run: Any, **options: Any) -> str:
-    runs, _ = collect(qrels, [(None, run)], Options(**options))
+    runs, *_ = collect(qrels, [(None, run)], Options(**options))
     [outcome] = runs.evaluated(parse(METRICS))
     return repr((outcome.result.values, outcome.result.counted))
 

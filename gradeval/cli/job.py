@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import update_wrapper
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
 import click
 from click.core import ParameterSource
@@ -240,6 +240,11 @@ class Job:
         return WARNED
 
     @property
+    def on_errors(self) -> Literal["raise", "keep"]:
+        """What a run that cannot be read does: without --strict the others are printed."""
+        return "raise" if self.strict else "keep"
+
+    @property
     def on_terminal(self) -> bool:
         return self.file is None and on_terminal()
 
@@ -307,8 +312,48 @@ def refuse_options(names: Iterable[str], why: str) -> None:
             raise click.UsageError(f"{max(param.opts, key=len)} {why}.")
 
 
-def check_runs(runs: Sequence[str], features: Sequence[str]) -> None:
-    if not runs and not features:
+def listed_runs(path: str | None) -> LabelledRuns:
+    """(label, path) of each of the runs of a list, whose paths are relative to it. Raises InputError."""
+    runs = LabelledRuns()
+    if path is None:
+        return runs
+    from gradeval.formats.lines import read_run_list
+    from gradeval.formats.sources import Source
+
+    folder = os.path.dirname(path) if os.path.isfile(path) else ""  # that of a pipe is /dev/fd
+    listed = Source(path)
+    for number, line in read_run_list(listed):
+        label, run = labelled(line, folder)
+        run = run if run == "-" else os.path.join(folder, run)
+        files = run_files(run) if label is None else [run]
+        if "#" in line and not os.path.lexists(files[0]):
+            hint = "A comment is a line of its own"
+            raise errors.InputError(listed.name, f"no such file {errors.named(run)}", line=number, hint=hint)
+        runs += [(label, file) for file in files]
+    return runs
+
+
+def named_by(runs: LabelledRuns, name_by: str | None) -> LabelledRuns:
+    """The runs, of which those without a label are named by their tag, where that is asked for."""
+    if name_by != "tag":
+        return runs
+    from gradeval.formats.detect import detect
+    from gradeval.formats.sources import Source
+    from gradeval.formats.trec import first_tag
+
+    named = LabelledRuns()
+    for label, path in runs:
+        source = Source(path)
+        tag = ""
+        with suppress(errors.GradevalError):  # which the evaluation reports
+            tag = first_tag(source.head) if detect(source) == "trec" else ""
+        named.append((label or tag or None, source))
+    return named
+
+
+def check_runs(runs: Sequence[str], features: Sequence[str], listed: str | None = None) -> None:
+    """listed: the list of further runs."""
+    if not runs and not features and listed is None:
         raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
 
 

@@ -427,6 +427,17 @@ query_options = together(
     row_options(opts.Options, opts.QUERIES_SECTION),
 )
 input_options = row_options(opts.Options, opts.INPUT)
+runs_from_option = inputs(
+    "--runs-from",
+    "Evaluate the runs of this list too: a path, or NAME=path, on each line, relative to the list. "
+    "Lines that begin with # are comments.",
+    type=File(),
+)
+name_by_option = inputs(
+    "--name-by",
+    "Name runs of TREC by their tag, the last field of a line, or by their file. Default: file.",
+    type=click.Choice(("tag", "file")),
+)
 digits_option = output(
     "--digits",
     "Number of decimals, or full for the shortest representation that round-trips.",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, check_runs, expand_runs, with_job
-from gradeval.errors import InputError, named
-from gradeval.file_formats import LabelledRuns
+from gradeval.cli.job import Job, check_runs, expand_runs, listed_runs, named_by, with_job
+from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.notices import Notice, NoticeKind
 from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
 from gradeval.render import WRITERS
@@ -41,14 +39,15 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
     shell_complete=cli.complete_metric,
 )
 @cli.output("--top", "Print the first N runs only; requires --sort.", type=cli.Integer(1, 10**9))
+@cli.output(
+    "--rank",
+    "A column with the rank of each run by the metric of --sort, else by the first; means that are printed "
+    "alike share one.",
+)
 @cli.signature_option
 @cli.output("--wide", "With -q: queries as rows, runs side by side, for each metric.")
-@cli.inputs(
-    "--runs-from",
-    "Evaluate the runs of this list too: a path, or NAME=path, on each line, relative to the list. "
-    "Lines that begin with # are comments.",
-    type=cli.File(),
-)
+@cli.runs_from_option
+@cli.name_by_option
 @cli.input_options
 @cli.other_options
 @cli.fail_on_warning_option
@@ -62,8 +61,10 @@ def eval_command(
     no_summary: bool,
     sort: str | None,
     top: int | None,
+    rank: bool,
     wide: bool,
     runs_from: str | None,
+    name_by: str | None,
     **options: Any,
 ) -> int:
     """Evaluate runs against relevance judgments.
@@ -81,19 +82,21 @@ def eval_command(
 
     _check_usage()
     chosen = Options(**options)
-    if runs_from is None:
-        check_runs(runs, options["features"])
-    labelled = _runs(runs, runs_from)
-    job.open(*(path for _, path in labelled[len(runs) :]))
-    option = "--wide" if wide else _range_option(options)
-    if job.format == "trec" and option:
+    check_runs(runs, options["features"], runs_from)
+    listed = listed_runs(runs_from)
+    all_runs = named_by(LabelledRuns((*map(labelled, runs), *listed)), name_by)
+    job.open(*(path for _, path in listed))
+    if job.format == "trec" and (option := _column_option()):
         raise click.UsageError(f"{option} and -f trec are mutually exclusive.")
-    judgments, opened = with_saved(qrels, labelled or [(None, qrels)])
+    judgments, opened = with_saved(qrels, all_runs or [(None, qrels)])
     specs, excluded = _metrics(metrics, opened)
     _check_metrics(specs, per_query, not no_summary, sort, chosen.by_level)
     # with --strict nothing is printed before all warnings are known
-    is_streamed = job.format == "jsonl" and job.file is None and not any((sort, wide, job.strict))
-    output = _Output(job, is_streamed, per_query=per_query, summary=not no_summary, wide=wide)
+    is_streamed = job.format == "jsonl" and job.file is None and not any((sort, wide, rank, job.strict))
+    choices: dict[str, Any] = {"per_query": per_query, "summary": not no_summary, "wide": wide}
+    if rank:
+        choices["rank"] = sort.removeprefix("-") if sort else _first_of_numbers(specs)
+    output = _Output(job, is_streamed, **choices)
     keeps = per_query and not is_streamed
     in_json = job.format == "json"
     with job.running():
@@ -122,10 +125,27 @@ def _check_usage() -> None:
         (values["top"] is not None and values["sort"] is None, "--top requires --sort."),
         (wide and not values["per_query"], "--wide requires -q."),
         (wide and range_option, f"--wide and {range_option} are mutually exclusive."),
+        (values["rank"] and no_summary, "--rank and -n are mutually exclusive: ranks are by means."),
+        (values["rank"] and wide, "--rank and --wide are mutually exclusive."),
         (interval and no_summary, "--interval and -n are mutually exclusive: intervals are of means."),
     ):
         if is_wrong:
             raise click.UsageError(error)
+
+
+def _column_option() -> str:
+    """The option that adds columns, which trec_eval's format has not; '' without one."""
+    values = click.get_current_context().params
+    chosen = (f"--{name}" for name in ("wide", "rank") if values[name])
+    return next(chosen, _range_option(values))
+
+
+def _first_of_numbers(specs: Sequence[Spec]) -> str:
+    """The first metric that runs can be ordered by. Raises UsageError."""
+    for spec in specs:
+        if spec.metric.has_summary and not spec.metric.text:
+            return str(spec)
+    raise click.UsageError("--rank requires a metric with numbers.")
 
 
 def _range_option(options: Mapping[str, Any]) -> str:
@@ -138,7 +158,7 @@ def _range_option(options: Mapping[str, Any]) -> str:
 class _Output:
     """What is printed: each run as soon as it is evaluated, or all in the end. choices: of Results.render()."""
 
-    def __init__(self, job: Job, is_streamed: bool, **choices: bool) -> None:
+    def __init__(self, job: Job, is_streamed: bool, **choices: Any) -> None:
         self.job = job
         self.is_streamed = is_streamed
         self.choices = choices
@@ -180,28 +200,6 @@ def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[N
         return metrics_of_saved(metrics)
     specs, excluded = common_metrics(runs)
     return specs or parse(DEFAULT_METRICS), excluded
-
-
-def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, str]]:
-    """(label, path) of each of the runs, and of those in the list at the path."""
-    from gradeval.file_formats import labelled, run_files
-
-    runs = [labelled(argument) for argument in arguments]
-    if path is not None:
-        from gradeval.formats.lines import read_run_list
-        from gradeval.formats.sources import Source
-
-        folder = os.path.dirname(path) if os.path.isfile(path) else ""  # that of a pipe is /dev/fd
-        listed = Source(path)
-        for number, line in read_run_list(listed):
-            label, run = labelled(line, folder)
-            run = run if run == "-" else os.path.join(folder, run)
-            files = run_files(run) if label is None else [run]
-            if "#" in line and not os.path.lexists(files[0]):
-                hint = "A comment is a line of its own"
-                raise InputError(listed.name, f"no such file {named(run)}", line=number, hint=hint)
-            runs += [(label, file) for file in files]
-    return runs
 
 
 def _check_metrics(

@@ -17,6 +17,7 @@ from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import map_all
+from gradeval.errors import first_names
 from gradeval.evaluation.depths import Depths, cutoff_notices, is_graded, short_of_cutoffs, with_depths
 from gradeval.evaluation.outcome import Evaluated
 from gradeval.evaluation.plan import EvaluationSetting, Plan
@@ -24,7 +25,7 @@ from gradeval.evaluation.results import Results, RunResult, SavedResult, SavedRu
 from gradeval.evaluation.score import Scored, summarize, summarize_expected
 from gradeval.evaluation.ties import TRIALS, Spread, spread
 from gradeval.formats.columns import RankCheck
-from gradeval.notices import LEAST_CHANGE, MAX_QUERIES, OF_QRELS, Notice, NoticeKind, Notices
+from gradeval.notices import LEAST_CHANGE, MAX_QUERIES, MAX_SUBJECTS, OF_QRELS, Notice, NoticeKind, Notices
 from gradeval.options import Options
 from gradeval.records import Record
 from gradeval.registry.invariants import UNJUDGED_IGNORED
@@ -39,6 +40,7 @@ class Facts(Record):
     notices: Notices
     judged_share: float  # of its first ranks
     short: Ints  # how many queries have fewer documents than the cutoff of each metric, (M,)
+    ranking: int = 0  # the same number for runs with the same ranks of judged documents, 0 where unknown
 
 
 def caveats(evaluated: Evaluated) -> Facts:
@@ -55,7 +57,14 @@ def caveats(evaluated: Evaluated) -> Facts:
             *cutoff_notices(plan.specs, short, int(evaluated.in_run.sum())),
         )
     )
-    return Facts(notices.renamed(result.name), share, short)
+    return Facts(notices.renamed(result.name), share, short, ranking_key(judge.reduced))
+
+
+def ranking_key(reduced: Reduced) -> int:
+    """A number that runs share where they have the same judged documents at the same ranks; 0 without any."""
+    if not np.isfinite(reduced.rank).any():
+        return 0
+    return hash((reduced.rank.tobytes(), reduced.retrieved.tobytes()))
 
 
 class Outcome(Record):
@@ -91,7 +100,20 @@ def caveats_of_all(facts: Sequence[Facts], runs: Together) -> Notices:
         notices += relevance_notices(qrels, plan.specs, runs.empty, runs.counted, plan.options, share=share)
     notices += unscaled_notices(qrels.path, qrels.scale, plan.specs)
     notices += chain.from_iterable(of_run.notices for of_run in facts)
+    notices += same_rankings(facts, [name for name, _ in runs.depths])
     return with_depths(notices, runs.depths, plan.specs, plan.options.to_dict())
+
+
+def same_rankings(facts: Sequence[Facts], names: Sequence[str]) -> Iterator[Notice]:
+    """Where runs have the same ranks of judged documents: one may be a copy of another."""
+    alike: dict[int, list[str]] = {}
+    for of_run, name in zip(facts, names, strict=True):
+        if of_run.ranking:
+            alike.setdefault(of_run.ranking, []).append(name)
+    for first, *others in alike.values():
+        if others:
+            rule = first_names(others, MAX_SUBJECTS)
+            yield Notice(NoticeKind.SAME_RANKING, first, len(others) + 1, rule=rule)
 
 
 class LaterCaveats:

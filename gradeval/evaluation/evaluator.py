@@ -40,13 +40,17 @@ if TYPE_CHECKING:
     from gradeval.keywords import Evaluate, Unpack
 
 
+OnErrors = Literal["raise", "keep"]
+"""What is done where a run cannot be evaluated."""
+
+
 @takes(Options.table)
 def evaluate(
     qrels: Any,
     runs: Any,
     metrics: Metrics = DEFAULT_METRICS,
     *,
-    errors: Literal["raise", "keep"] = "raise",
+    errors: OnErrors = "raise",
     **options: Unpack[Evaluate],
 ) -> Results:
     """Evaluate one or several runs.
@@ -68,10 +72,8 @@ def evaluate(
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
     separate, specs, chosen = separate_runs(runs), parse(metrics), Options(**options)
-    if errors not in ("raise", "keep"):
-        raise OptionError(f"errors must be raise or keep, not {described(errors)}")
-    results = evaluate_all(Plan(specs, chosen), *with_saved(qrels, separate))
-    return warned(results if errors == "keep" and results.runs else complete(results))
+    check_errors(errors)
+    return warned(accepted(evaluate_all(Plan(specs, chosen), *with_saved(qrels, separate)), errors))
 
 
 def evaluate_all(
@@ -90,6 +92,16 @@ def evaluate_all(
     keeps_values = plan.keeps_values or options.interval is not None
     results = Evaluation(plan, qrels).results(runs, on_run, keeps_values)
     return results.replace(given_notices=Notices((*results.notices, *separability(results, options))))
+
+
+def check_errors(errors: OnErrors) -> None:
+    if errors not in ("raise", "keep"):
+        raise OptionError(f"errors must be raise or keep, not {described(errors)}")
+
+
+def accepted(results: Results, errors: OnErrors) -> Results:
+    """The results, with 'keep' even where some of the runs failed; else raises the error of the first."""
+    return results if errors == "keep" and results.runs else complete(results)
 
 
 def complete(results: Results) -> Results:

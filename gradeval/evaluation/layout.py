@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradeval.errors import OptionError, visible
-from gradeval.evaluation.results import MetricColumn, Results
+from gradeval.evaluation.results import MetricColumn, Results, failed_to_dicts
 from gradeval.notices import lines
 from gradeval.registry.spec import Spec
 from gradeval.render import Digits
@@ -27,11 +27,14 @@ def document(
     wide: bool = False,
     labels: Sequence[str] | None = None,
     signature: bool = False,
+    rank: str | None = None,
 ) -> doc.OutputDocument:
     """Runs and metrics are in the given order, counted queries in qrels order. wide: queries are rows and runs
     columns, for each metric, but in json and jsonl. labels: for trec, the first column of each metric, by
-    default its name in trec_eval. signature: that of each metric, in md, latex and json. Raises OptionError.
+    default its name in trec_eval. signature: that of each metric, in md, latex and json. rank: the metric by
+    which runs have a rank, in a column. Raises OptionError.
     """
+    ranks = None if rank is None else results.ranks(rank, options.digits)
     if wide and (options.format == "trec" or _limits(results)):
         message = "the format trec" if options.format == "trec" else "ranges and intervals"
         raise OptionError(f"{message} cannot be printed wide")
@@ -40,14 +43,17 @@ def document(
     parts = partial(_parts, results, per_query, summary)
 
     def blocks() -> Iterator[doc.Grid | doc.Lines]:
-        grids = _wide_grids if wide else _grids
-        yield from grids(results, per_query, summary, partial(texts, escape=visible))
+        of_tables = partial(texts, escape=visible)
+        if wide:
+            yield from _wide_grids(results, per_query, summary, of_tables)
+        else:
+            yield from _grids(results, per_query, summary, of_tables, ranks)
         if signature and options.format != "table":  # in the formats of papers
             yield doc.Lines(list(map(visible, results.signatures())))
 
     def rows() -> list[doc.Rows]:
         if not wide:
-            return [_long_rows(results, parts(), of_words, "")]
+            return [_long_rows(results, parts(), of_words, "", ranks=ranks)]
         by_metric = _by_metric(results, per_query, summary, of_words)
         cells: Iterator[list[list[doc.Text]]] = (
             [[ids, str(spec), *columns]] for spec, ids, columns in by_metric
@@ -57,28 +63,36 @@ def document(
     def records() -> doc.Rows:
         from json.encoder import encode_basestring_ascii
 
-        return _long_rows(results, parts(), _exact_texts, "null", encode_basestring_ascii)
+        return _long_rows(results, parts(), _exact_texts, "null", encode_basestring_ascii, ranks=ranks)
 
     return doc.OutputDocument(
         blocks=blocks,
         rows=rows,
-        content=lambda: _content(results, per_query, summary, signature),
+        content=lambda: _content(results, per_query, summary, signature, ranks),
         records=records,
         columns=lambda: _trec_eval(results, parts(), partial(texts, width=6, signed=True), labels),
     )
 
 
 Texts = Callable[[MetricColumn], list[str]]
-# of consecutive rows: the run, its queries or ALL, the values
-_Part = tuple[int, list[str], list[MetricColumn]]
+Ranks = Sequence[int | None]  # of runs
+
+
+class _Part(NamedTuple):
+    """Consecutive rows of a run."""
+
+    run: int
+    queries: list[str]  # or ALL
+    columns: list[MetricColumn]
+    is_summary: bool = False
 
 
 def _parts(results: Results, per_query: bool, summary: bool) -> Iterator[_Part]:
     for r in range(len(results.runs)):
         if per_query:
-            yield r, results.counted_queries(r), results.columns(r, per_query=True)
+            yield _Part(r, results.counted_queries(r), results.columns(r, per_query=True))
         if summary:
-            yield r, [ALL], results.columns(r, per_query=False)
+            yield _Part(r, [ALL], results.columns(r, per_query=False), is_summary=True)
 
 
 def _texts(
@@ -113,23 +127,34 @@ def _limits(results: Results) -> tuple[str, ...]:
 
 
 def _long_rows(
-    results: Results, parts: Iterator[_Part], texts: Texts, absent: str, word: Callable[[str], str] = str
+    results: Results,
+    parts: Iterator[_Part],
+    texts: Texts,
+    absent: str,
+    word: Callable[[str], str] = str,
+    *,
+    ranks: Ranks | None = None,
 ) -> doc.Rows:
-    """A row for each value. absent: a range where there is none. word: writes the names."""
+    """A row for each value. absent: a range or a rank where there is none. word: writes the names."""
     limits = _limits(results)
 
     def of_parts() -> Iterator[list[list[doc.Text]]]:
-        for r, queries, columns in parts:
-            run, ids = word(results.runs[r].name), list(map(word, queries))
+        for part in parts:
+            run, ids = word(results.runs[part.run].name), list(map(word, part.queries))
+            rank = [] if ranks is None else [_rank(ranks[part.run] if part.is_summary else None, absent)]
             rows: list[list[doc.Text]] = []
-            for column in columns:
+            for column in part.columns:
                 values: list[doc.Text] = [texts(end) for end in (column, *column.limits)]
                 missing = [absent] * (len(limits) - len(column.limits))
-                rows.append([run, ids, word(str(column.spec)), *values, *missing])
+                rows.append([run, ids, word(str(column.spec)), *values, *missing, *rank])
             yield rows
 
-    head = ("run", "query", "metric", "value", *limits)
+    head = ("run", "query", "metric", "value", *limits, *(() if ranks is None else ("rank",)))
     return doc.Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
+
+
+def _rank(rank: int | None, absent: str) -> str:
+    return absent if rank is None else str(rank)
 
 
 def _by_metric(
@@ -172,7 +197,7 @@ def _trec_eval(
     label = dict(zip(results.specs, firsts, strict=True))
     is_named = len(results.runs) < 2 or any(spec.metric.name == "runid" for spec in results.specs)
     last = None
-    for r, queries, columns in parts:
+    for r, queries, columns, _ in parts:
         if r != last and not is_named:
             yield doc.Rows((), [[[f"{'runid':<22}", ALL, results.runs[r].name]]], frozenset((2,)))
         last = r
@@ -185,28 +210,33 @@ def _trec_eval(
         yield doc.Rows((), [rows], frozenset((1,)))
 
 
-def _grids(results: Results, per_query: bool, summary: bool, texts: Texts) -> Iterator[doc.Grid]:
+def _grids(
+    results: Results, per_query: bool, summary: bool, texts: Texts, ranks: Ranks | None
+) -> Iterator[doc.Grid]:
     """A table of queries for each run, then one of the summaries."""
-    for r, queries, columns in _parts(results, per_query, False):
+    for r, queries, columns, _ in _parts(results, per_query, False):
         head = ("query", *(column.spec.display for column in columns))
         values = (_cells(column, texts) for column in columns)
         rows = list(zip(map(visible, queries), *values, strict=True))
         yield doc.Grid(visible(results.runs[r].name), head, rows)
     if summary:
-        yield _summary_grid(results, texts)
+        yield _summary_grid(results, texts, ranks)
 
 
-def _summary_grid(results: Results, texts: Texts) -> doc.Grid:
+def _summary_grid(results: Results, texts: Texts, ranks: Ranks | None) -> doc.Grid:
     shown = [spec for spec in results.specs if spec.metric.has_summary]
     by_run = [
-        [cell for column in columns for cell in _cells(column, texts)]
-        for _, _, columns in _parts(results, False, True)
+        [cell for column in part.columns for cell in _cells(column, texts)]
+        for part in _parts(results, False, True)
     ]
     by_metric = zip(*by_run, strict=True) if by_run else ()
     cells = [_best_in_row(spec, row) for spec, row in zip(shown, by_metric, strict=False)]
     runs = [visible(run.name) for run in results.runs]
     head = ("run", *(spec.display for spec in shown))
-    return doc.Grid("", head, list(zip(runs, *cells, strict=True)))
+    if ranks is None:
+        return doc.Grid("", head, list(zip(runs, *cells, strict=True)))
+    positions = [_rank(rank, doc.ABSENT) for rank in ranks]
+    return doc.Grid("", ("rank", *head), list(zip(positions, runs, *cells, strict=True)), 2, frozenset((1,)))
 
 
 def _wide_grids(results: Results, per_query: bool, summary: bool, texts: Texts) -> Iterator[doc.Grid]:
@@ -242,7 +272,12 @@ def _best_in_row(spec: Spec, row: Sequence[str | doc.Cell]) -> list[str | doc.Ce
     return [cell.replace(bold=cell.text == best) for cell in cells]
 
 
-def _content(results: Results, per_query: bool, summary: bool, signature: bool) -> dict[str, Any]:
+def _content(
+    results: Results, per_query: bool, summary: bool, signature: bool, ranks: Ranks | None
+) -> dict[str, Any]:
+    of_runs = [_content_of_run(results, r, per_query, summary, signature) for r in range(len(results.runs))]
+    if ranks is not None:
+        of_runs = [{**of_run, "rank": rank} for of_run, rank in zip(of_runs, ranks, strict=True)]
     interval = next((run.interval for run in results.runs), None)
     return {
         **document_head("results"),
@@ -252,8 +287,8 @@ def _content(results: Results, per_query: bool, summary: bool, signature: bool) 
         "metrics": [str(spec) for spec in results.specs],
         "warnings": list(lines(results.notices, len(results.runs))),
         "notices": [notice.to_dict() for notice in results.notices],
-        "failed": [{"path": run.path, "errors": str(run.error).split("\n")} for run in results.failed],
-        "runs": [_content_of_run(results, r, per_query, summary, signature) for r in range(len(results.runs))],
+        "failed": failed_to_dicts(results.failed),
+        "runs": of_runs,
     }
 
 

@@ -143,6 +143,11 @@ class FailedRun(Record):
     error: GradevalError
 
 
+def failed_to_dicts(failed: Iterable[FailedRun]) -> list[dict[str, Any]]:
+    """Runs that could not be evaluated, as JSON has them."""
+    return [{"path": run.path, "errors": str(run.error).split("\n")} for run in failed]
+
+
 Runs = Sequence[tuple[str | None, Any]]
 """(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
 
@@ -258,6 +263,15 @@ class Results(Record, WithNotices, eq=False):
         descending = (self.specs[m].metric.higher_is_better is not False) != worst_first
         order = np.argsort(-self.means[:, m] if descending else self.means[:, m], kind="stable")  # NaN last
         return self.replace(runs=tuple(self.runs[r] for r in order.tolist()))
+
+    def ranks(self, metric: str | Spec | int, digits: int | Literal["full"] = 4) -> list[int | None]:
+        """The rank of each run by its mean of a metric, 1 for the best; means that are printed alike with these
+        digits share a rank. Where neither high nor low is better the highest is the first. None: undefined.
+        """
+        m = self._numeric(metric)
+        means = self.means[:, m] if digits == "full" else np.array([round(x, digits) for x in self.means[:, m]])
+        gains = -means if self.specs[m].metric.higher_is_better is False else means
+        return [None if math.isnan(gain) else int((gains > gain).sum()) + 1 for gain in gains.tolist()]
 
     def summarized(self) -> Results:
         """The same results without the values of the queries."""

@@ -67,6 +67,15 @@ def qrels_columns(block: Block) -> Columns:
     return columns.replace(queries=columns.queries.light(), documents=columns.documents.light())
 
 
+def first_tag(head: bytes) -> str:
+    """The run tag of the first line with data; '' without one."""
+    for line in head.split(b"\n"):
+        fields = _FIELD.findall(line)
+        if fields and not fields[0].startswith(b"#"):
+            return fields[_FIELDS - 1].decode("utf-8", "surrogateescape") if len(fields) >= _FIELDS else ""
+    return ""
+
+
 def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
     """The run lines of a block; the value is the score. The tag may be missing; what follows it is ignored.
     as_trec_eval: whether a line may hold anything behind its score, and a CR separates fields.

@@ -5,7 +5,7 @@ outside of it), two-way analysis of variance, and the randomized Tukey HSD test 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import permutations
 from typing import Final
 
@@ -253,3 +253,16 @@ def randomized_tukey_hsd(values: Floats, alpha: float, sampling: Sampling) -> Tu
     np.fill_diagonal(p, np.nan)
     method = f"{'all ' * is_exact}{count if is_exact else sampling.samples:,} permutations within queries"
     return TukeyHSD(queries, differences, p, margin, method=method)
+
+
+def alike_sets(count: int, different: Iterable[tuple[int, int]]) -> list[frozenset[int]]:
+    """The largest sets of which no two members are a pair that differs, of the positions below `count`: a
+    letter for each set is a compact letter display (Piepho 2004, by insertion and absorption). Ordered by their
+    members.
+    """
+    sets = [frozenset(range(count))]
+    for pair in different:
+        parts = [of_pair - {one} if of_pair.issuperset(pair) else of_pair for of_pair in sets for one in pair]
+        distinct = list(dict.fromkeys(parts))
+        sets = [part for part in distinct if not any(part < other for other in distinct)]
+    return sorted(sets, key=sorted)

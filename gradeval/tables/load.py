@@ -368,10 +368,14 @@ def _runs_of_features(
     return [*runs, letor.missing(missing)] if missing else runs
 
 
-def open_all(runs: Iterable[tuple[str | None, Any]], judged: OpenedQrels, options: Options) -> list[Run]:
-    """The runs of (name, run) pairs. Raises InputError for the first that cannot be opened."""
+def open_all(
+    runs: Iterable[tuple[str | None, Any]], judged: OpenedQrels, options: Options, *, first: int = 1
+) -> list[Run]:
+    """The runs of (name, run) pairs. first: the position of the first of them, which may name it. Raises
+    InputError for the first that cannot be opened.
+    """
     opened: list[Run] = []
-    for position, (name, run) in enumerate(runs, 1):
+    for position, (name, run) in enumerate(runs, first):
         for opened_run in open_runs(name, run, judged, options, position=position):
             if isinstance(opened_run, InputError):
                 raise opened_run

@@ -358,3 +358,36 @@ def test_no_file_that_is_read_is_written() -> None:
         said = fails(*args, stdin="r" if "-" in args else None)
         assert said == f"gradeval: {option} {args[-1]}: it is one of the input files", command
         assert Path(name).read_text() == before
+
+
+def test_ranks_of_runs() -> None:
+    """Equal means at the digits printed share a rank; one that is undefined has none."""
+    for name, scores in {"best": "9 1", "same": "9.5 2", "worst": "1 9"}.items():
+        lines = (f"q1 Q0 {document} 1 {score} t" for document, score in zip("ab", scores.split(), strict=True))
+        Path(name).write_text("\n".join(lines) + "\n")
+    args = ["q", "worst", "best", "same", "-m", "RR AP", "--quiet", "--rank"]
+    rows = [line.split("\t") for line in gradeval(*args).out.splitlines()]
+    assert rows[0][-1] == "rank" and [row[-1] for row in rows[1:]] == ["3", "3", "1", "1", "1", "1"]
+    rows = [line.split("\t") for line in gradeval(*args, "-q").out.splitlines()]
+    assert {row[-1] for row in rows[1:] if row[1] != "all"} == {""}
+    table = [line.split() for line in gradeval(*args, "-f", "table", "--sort", "AP").out.splitlines()]
+    assert table[0][:2] == ["rank", "run"] and [row[:2] for row in table[2:]] == [
+        ["1", "best"],
+        ["1", "same"],
+        ["3", "worst"],
+    ]
+    assert [run["rank"] for run in json.loads(gradeval(*args, "-f", "json").out)["runs"]] == [3, 1, 1]
+    assert '"rank": 3}' in gradeval(*args, "-f", "jsonl").out.splitlines()[0]
+    for more in ("-n -q", "-q --wide", "-f trec"):
+        assert "--rank and " in fails(*args, *more.split())
+    assert "--rank requires a metric with numbers" in fails("q", "best", "-m", "runid", "--rank")
+
+
+def test_runs_are_named_by_their_tags() -> None:
+    Path("other").write_text(Path("r").read_text().replace("tag", "another"))
+    Path("untagged.tsv").write_text("query\tdocument\tscore\nq1\ta\t1\n")
+    args = ["-m", "AP", "--quiet", "--name-by", "tag"]
+    done = gradeval("q", "r", "other", "Mine=r", "untagged.tsv", *args)
+    assert [line.split("\t")[0] for line in done.out.splitlines()[1:]] == ["tag", "another", "Mine", "untagged"]
+    assert "two runs have the label 'tag': r and ./r" in fails("q", "r", "./r", *args)
+    assert gradeval("q", "r", *args[:-1], "file").out == gradeval("q", "r", *args[:3]).out

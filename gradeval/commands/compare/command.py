@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, refuse_options, with_job
-from gradeval.compare_options import COMPARISON, FURTHER, CompareOptions, split_options
+from gradeval.cli.job import Job, listed_runs, named_by, refuse_options, with_job
+from gradeval.compare_options import COMPARISON, FEW_RUNS, FURTHER, CompareOptions, split_options
 from gradeval.file_formats import LabelledRuns, labelled, run_files, run_names
 from gradeval.options import COMPARED_METRICS, MORE, PROCESS, Options
 
@@ -47,9 +47,12 @@ _values = cli.section("Tables of values")
 comparison_options = cli.row_options(CompareOptions, COMPARISON)
 
 
-def with_baseline(arguments: Sequence[str], baseline: str | None) -> LabelledRuns:
-    """(label, path) of the runs or tables, after the baseline if that is another file, and no name of a run."""
+def with_baseline(arguments: Sequence[str], baseline: str | None, listed: str | None = None) -> LabelledRuns:
+    """(label, path) of the runs or tables, after the baseline if that is another file, and no name of a run.
+    listed: the list of further runs.
+    """
     runs = LabelledRuns(labelled(str(file)) for path in arguments for file in run_files(path))
+    runs += listed_runs(listed)
     if baseline is None or baseline in [path for _, path in runs] or not os.path.exists(baseline):
         return runs
     names = run_names((label, path, None) for label, path in runs)
@@ -64,6 +67,9 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 @comparison_options
 @cli.row_options(CompareOptions, FURTHER)
 @cli.section(FURTHER)("--relative", "Differences in percent of the baseline's mean too.")
+@cli.section(FURTHER)(
+    "--pairs", f"With --all-pairs of more than {FEW_RUNS} runs: print the table of pairs too, as of fewer."
+)
 @_values("--values of_values", "The files are tables of values per query; no qrels.")
 @_values(
     "--lower-is-better",
@@ -79,6 +85,8 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 @cli.query_options
 @cli.output_options(FORMATS)
 @cli.signature_option
+@cli.runs_from_option
+@cli.name_by_option
 @cli.input_options
 @cli.other_options
 @cli.fail_on_warning_option
@@ -92,6 +100,9 @@ def compare_command(
     relative: bool,
     per_query: bool,
     no_summary: bool,
+    runs_from: str | None,
+    name_by: str | None,
+    pairs: bool,
     **options: Any,
 ) -> int:
     """Compare runs by their values for the same queries.
@@ -99,7 +110,7 @@ def compare_command(
     The first RUN is the baseline. For each other RUN and each metric: the difference of the means, its
     confidence interval, p before and after correction for multiple comparisons, effect size, and how many
     queries got better and worse. A RUN may be a saved result (gradeval -q -f json) too.
-    NAME=RUN labels a run.
+    NAME=RUN labels a run. Where a run cannot be read, the others are compared, and the exit code is 2.
     """
     if no_summary and not per_query:
         raise click.UsageError("-n requires -q: nothing would be printed.")
@@ -108,9 +119,10 @@ def compare_command(
     if of_values:
         _check_tables(files)
     else:
-        _check_runs(files, options["features"], lower_is_better)
-    runs = with_baseline(files if of_values else files[1:], options["baseline"])
+        _check_runs(files, options["features"] or runs_from, lower_is_better)
+    runs = with_baseline(files if of_values else files[1:], options["baseline"], runs_from)
     job.open(*(path for _, path in runs if path != "-"))
+    runs = named_by(runs, name_by)
     comparison: Comparison | None
     with job.running():
         if of_values:
@@ -119,15 +131,18 @@ def compare_command(
             comparison = _compared_runs(job, files[0], runs, metrics or None, options, per_query=per_query)
     if comparison is None or not job.passes(comparison.notices, runs=len(comparison.values.runs)):
         return 2
-    job.print(comparison, per_query=per_query, summary=not no_summary, relative=relative)
+    job.print(comparison, per_query=per_query, summary=not no_summary, relative=relative, pairs=pairs)
     job.sign(comparison.inputs.get("signatures", ()))
-    return 0
+    return 2 if comparison.failed else 0
 
 
 def _check_tables(files: Sequence[str]) -> None:
     """Raise UsageError without tables of values, or for an option of evaluations."""
     unused = Options.rows(without=(MORE, PROCESS)).keys() - _options_of_tables()
-    refuse_options(("signature", *unused), "and --values are mutually exclusive: nothing is evaluated")
+    refuse_options(
+        ("signature", "runs_from", "name_by", *unused),
+        "and --values are mutually exclusive: nothing is evaluated",
+    )
     if not files:
         raise click.UsageError("Missing argument: the tables of values to compare.")
 
@@ -138,13 +153,13 @@ def _options_of_tables() -> set[str]:
     return {*signature(compare_tables).parameters}
 
 
-def _check_runs(files: Sequence[str], features: Sequence[str], lower_is_better: Sequence[str]) -> None:
-    """Raise UsageError without qrels and two runs, one of which a feature may be."""
+def _check_runs(files: Sequence[str], others: Sequence[str] | None, lower_is_better: Sequence[str]) -> None:
+    """Raise UsageError without qrels and two runs. others: features that are runs, or a list of runs."""
     if lower_is_better:
         raise click.UsageError(
             "--lower-is-better requires --values: the direction of gradeval's metrics is known."
         )
-    if not files or (len(files) < 2 and not features):
+    if not files or (len(files) < 2 and not others):
         hint = "tables without qrels go with --values" if files else "the qrels, then two runs or more"
         raise click.UsageError(f"Missing argument 'QRELS RUN RUN...': {hint}.")
 
@@ -168,8 +183,8 @@ def _compared_runs(
     *,
     per_query: bool,
 ) -> Comparison | None:
-    """None where a run cannot be evaluated, which is reported."""
-    from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
+    """None where too few runs can be evaluated, or the baseline cannot; runs that cannot are reported."""
+    from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, lacks_baseline
 
     compared_as, evaluation = split_options(options)
     paths = runs or LabelledRuns([(None, qrels)])
@@ -178,7 +193,11 @@ def _compared_runs(
         job.watched(qrels), job.watched(paths), metrics, evaluation, hashes=hashes, shows_queries=per_query
     )
     if job.report_failed(results.failed):
-        return None
+        if lacks_baseline(results, paths, compared_as):
+            job.report(["gradeval: the baseline could not be evaluated, so nothing is compared with it"])
+            return None
+        if job.strict or len(results.runs) < 2:
+            return None
     comparison = compare_results(results, specs, compared_as)
     if not job.signature:
         return comparison

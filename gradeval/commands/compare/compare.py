@@ -18,11 +18,11 @@ from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Grou
 from gradeval.errors import GradevalError, InputError, MetricError, first_names
 from gradeval.evaluation.caveats import left_out_of_groups
 from gradeval.evaluation.depths import Quantiles, apart
-from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.evaluator import complete, evaluate_all
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.plan import Plan
-from gradeval.evaluation.results import Results, Runs, SavedResult
-from gradeval.evaluation.runs import separate_runs, with_saved
+from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, failed_to_dicts
+from gradeval.evaluation.runs import path_of, separate_runs, with_saved
 from gradeval.evaluation.score import weighted_means
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Notice, NoticeKind, Notices, lines
 from gradeval.options import COMPARED_METRICS, Options, takes
@@ -380,6 +380,7 @@ class Comparison(WithNotices, Tabular):
     judged: Judged | None = None  # None where unknown, where runs hardly differ in it, or where it is compared
     notices: tuple[Notice, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)  # what was compared, as JSON has it
+    failed: tuple[FailedRun, ...] = ()  # the runs that could not be evaluated, and are not compared
 
     @property
     def comparisons(self) -> tuple[PairComparison, ...]:
@@ -413,6 +414,7 @@ class Comparison(WithNotices, Tabular):
             "warnings": list(lines(self.notices, self.runs_read)),
             "notices": [notice.to_dict() for notice in self.notices],
             "settings": self.settings(),
+            **({"failed": failed_to_dicts(self.failed)} if self.failed else {}),
             "runs": self._runs_to_dicts(),
             **self._section_to_dict(self.sections[0]),
         }
@@ -480,9 +482,7 @@ def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Un
     """
     compared_as, evaluation = split_options(options)
     results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation)
-    for failed in results.failed:
-        raise failed.error
-    return warned(compare_results(results, compared, compared_as))
+    return warned(compare_results(complete(results), compared, compared_as))
 
 
 def evaluate_to_compare(
@@ -512,6 +512,16 @@ def evaluate_to_compare(
     return results.replace(given_notices=Notices((*results.notices, *left_out))), specs
 
 
+def lacks_baseline(results: Results, runs: Runs, options: CompareOptions) -> bool:
+    """Whether the baseline, one of the (label, run) pairs, could not be evaluated."""
+    if options.all_pairs:
+        return False
+    first = path_of(runs[0][1], runs[0][0] or "run1")
+    baseline = first if options.baseline is None else options.baseline
+    paths = {label: path_of(run, "") for label, run in runs if label is not None}
+    return any(failed.path in (baseline, paths.get(str(baseline))) for failed in results.failed)
+
+
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:
     """specs: by default all metrics of the results that have a number for each query, but Judged@k."""
     if results.weights is not None:
@@ -530,7 +540,8 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
             raise no_common_query(values.paths[run], values.runs[baseline], ids, other, hint)
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
     notices = notices_of(results, values)
-    return compare_values(values, options, notices, judged=Judged.of(results), inputs=inputs)
+    comparison = compare_values(values, options, notices, judged=Judged.of(results), inputs=inputs)
+    return replace(comparison, failed=results.failed)
 
 
 def notices_of(results: Results, values: QueryValues) -> Notices:

@@ -14,11 +14,12 @@ from gradeval.arrays import Floats
 from gradeval.commands.compare import compare
 from gradeval.commands.compare.compare import ComparedMetric, Comparison, PairComparison, Section
 from gradeval.commands.compare.coverage import not_tested
-from gradeval.compare_options import ALL, MAXT, RANDOM_TESTS, TUKEY
+from gradeval.compare_options import ALL, FEW_RUNS, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.document import ABSENT, decimals, nonzero, number, plain, signed
+from gradeval.statistics.multiple import alike_sets
 from gradeval.statistics.sampling import FEW_PAIRS
 from gradeval.statistics.weighted import Sample
 
@@ -35,8 +36,11 @@ def document(
     per_query: bool = False,
     summary: bool = True,
     relative: bool = False,
+    pairs: bool = False,
 ) -> doc.OutputDocument:
-    """per_query: all values and differences. summary: the comparisons. relative: differences in percent too."""
+    """per_query: all values and differences. summary: the comparisons. relative: differences in percent too.
+    pairs: tables of all pairs, however many.
+    """
     digits = options.digits
     with_letters = options.format == "latex" or comparison.options.all_pairs
 
@@ -44,7 +48,8 @@ def document(
         if per_query:
             yield from _grids_of_queries(comparison, digits)
         if summary:
-            yield from _blocks_of_summary(comparison, options, with_letters, relative)
+            shows_pairs = pairs or not has_many_pairs(comparison)
+            yield from _blocks_of_summary(comparison, options, with_letters, relative, shows_pairs=shows_pairs)
 
     def rows() -> Iterator[doc.Rows]:
         if summary:
@@ -55,11 +60,24 @@ def document(
     return doc.OutputDocument(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
 
 
+def has_many_pairs(comparison: Comparison) -> bool:
+    """Whether letters say which runs do not differ, in place of those of all that a run is better than."""
+    return comparison.options.all_pairs and len(comparison.values.runs) > FEW_RUNS
+
+
 def _blocks_of_summary(
-    comparison: Comparison, options: doc.RenderOptions, with_letters: bool, relative: bool
+    comparison: Comparison,
+    options: doc.RenderOptions,
+    with_letters: bool,
+    relative: bool,
+    *,
+    shows_pairs: bool,
 ) -> Iterator[doc.Block]:
     for section in comparison.sections:
-        yield from means_and_differences(comparison, options.digits, section, with_letters, relative)
+        means, differences = means_and_differences(comparison, options.digits, section, with_letters, relative)
+        yield means
+        if shows_pairs:
+            yield differences
         if section.anova:
             yield from _grids_of_anova(comparison, section, options.digits)
     if comparison.changes:
@@ -160,7 +178,11 @@ def means_and_differences(
     """The tables of a section."""
     values = comparison.values
     all_pairs = comparison.options.all_pairs
-    marks = significance(values.runs, section.comparisons, with_letters)
+    if has_many_pairs(comparison):
+        with_letters = False
+        marks = shared_letters(comparison, section)
+    else:
+        marks = significance(values.runs, section.comparisons, with_letters)
     # the mean of a run that is not tested is of other queries, or of hardly any
     untested = [run for run, reason in zip(values.runs, section.shortfalls, strict=True) if reason]
     head = ["run"]
@@ -228,6 +250,31 @@ def significance(runs: Sequence[str], pairs: Iterable[PairComparison], with_lett
         worse.setdefault((winner, pair.metric), set()).add(runs.index(loser))
     between = "," if len(names) > len(ascii_lowercase) else ""
     return {key: between.join(names[r] for r in sorted(places)) for key, places in worse.items()}
+
+
+def shared_letters(comparison: Comparison, section: Section) -> Marks:
+    """The letters of each run by each metric: runs that share one do not differ significantly. The run with the
+    best mean has an a; one that is not tested has none.
+    """
+    runs = comparison.values.runs
+    marks: Marks = {}
+    for metric, means in zip(comparison.values.metrics, section.means.T.tolist(), strict=True):
+        tested = [r for r, reason in enumerate(section.shortfalls) if not reason and not math.isnan(means[r])]
+        best_first = sorted(tested, key=lambda r: -metric.sign * means[r])
+        position = {runs[r]: place for place, r in enumerate(best_first)}
+        different = [
+            (position[pair.run], position[pair.baseline])
+            for pair in section.comparisons
+            if pair.metric == metric.name and pair.verdict
+        ]
+        alike = alike_sets(len(best_first), different)
+        between = "," if len(alike) > len(ascii_lowercase) else ""
+        for r in best_first:
+            shared = [
+                name for name, part in zip(letters(len(alike)), alike, strict=True) if position[runs[r]] in part
+            ]
+            marks[runs[r], metric.name] = between.join(shared)
+    return marks
 
 
 _INTERVAL = doc.ColumnKind(lambda value, digits: "", interval)
@@ -405,7 +452,9 @@ def _significant(comparison: Comparison, with_letters: bool) -> str:
     elif chosen.test == TUKEY:
         by = compare.TITLES[chosen.test]
     meaning = f"{BETTER} {WORSE}: significantly better, worse than {visible(pairs[0].baseline)}"
-    if with_letters or chosen.all_pairs:
+    if has_many_pairs(comparison):
+        meaning = "Letters: runs that share one do not differ significantly"
+    elif with_letters or chosen.all_pairs:
         meaning = "Letters: significantly better than these runs"
     return f"{meaning} ({by}; {_corrected(comparison)}; alpha = {chosen.alpha:g}; {n})."
 

@@ -10,7 +10,16 @@ from typing import Any
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, check_runs, expand_runs, input_files, with_job, write_data
+from gradeval.cli.job import (
+    Job,
+    check_runs,
+    expand_runs,
+    input_files,
+    listed_runs,
+    named_by,
+    with_job,
+    write_data,
+)
 from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.study.command import FORMATS, example, metrics_option, own_options
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
@@ -59,6 +68,8 @@ def runs_options(metric: str, *tables: str) -> cli.Decorator:
         picture_options(*tables, intervals="the means"),
         cli.measure_options(metric),
         cli.query_options,
+        cli.runs_from_option,
+        cli.name_by_option,
         cli.input_options,
         cli.other_options,
         with_job(FORMATS, otherwise="table"),
@@ -89,13 +100,14 @@ def _plot(
         watched = [job.watched(data) for data in inputs]
         picture: pictures.Picture = getattr(pictures, name)(*watched, **options)
     data, notices = (b"", []) if file is None else picture.image(kind, size)
+    failed = job.report_failed(picture.failed)
     if not job.passes([*picture.notices, *notices], runs=picture.runs_read):
         return 2
     text = picture.render(job.format, table=job.table, **job.how)
     if file is not None:
         write_data(data, file)
     job.write(text)
-    return 0
+    return 2 if failed else 0
 
 
 @click.group(
@@ -130,17 +142,25 @@ def picture(
 @click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1)
 @cli.row_option(CompareOptions, "baseline", section=DRAWING)
 @runs_options("nDCG@10", "queries", "summary")
-def queries_command(job: Job, qrels: str, runs: tuple[str, ...], baseline: str | None, **options: Any) -> int:
+def queries_command(
+    job: Job,
+    qrels: str,
+    runs: tuple[str, ...],
+    baseline: str | None,
+    runs_from: str | None,
+    name_by: str | None,
+    **options: Any,
+) -> int:
     """The value of each query, the highest first; of several runs, differences from a baseline.
 
     The first RUN is the baseline. The mean has its t interval, and differences are counted as won, tied and
     lost. A RUN may be a saved result (gradeval -q -f json) too. NAME=RUN labels a run.
     """
-    check_runs(runs, options["features"])
-    labelled_runs = with_baseline(runs, baseline)
+    check_runs(runs, options["features"], runs_from)
+    labelled_runs = with_baseline(runs, baseline, runs_from)
     paths = [path for _, path in labelled_runs]
-    inputs = qrels, labelled_runs or LabelledRuns([(None, qrels)])
-    return _plot(job, "queries", *inputs, baseline=baseline, **options, files=paths)
+    inputs = qrels, named_by(labelled_runs or LabelledRuns([(None, qrels)]), name_by)
+    return _plot(job, "queries", *inputs, baseline=baseline, errors=job.on_errors, **options, files=paths)
 
 
 @picture(
@@ -163,15 +183,20 @@ def queries_command(job: Job, qrels: str, runs: tuple[str, ...], baseline: str |
 )
 @drawing("--log", "Logarithmic axis of the cutoffs.")
 @runs_options("nDCG", "curve")
-def curve_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
+def curve_command(
+    job: Job, qrels: str, runs: tuple[str, ...], runs_from: str | None, name_by: str | None, **options: Any
+) -> int:
     """The mean of a metric at each cutoff, with its t interval.
 
     A metric is given without cutoffs, which are then those of --at, or with them: nDCG@5,10,20.
     -m iprec_at_recall draws interpolated precision by recall. NAME=RUN labels a run.
     """
-    check_runs(runs, options["features"])
-    labelled_runs = LabelledRuns(map(labelled, runs)) or LabelledRuns([(None, qrels)])
-    return _plot(job, "curve", qrels, labelled_runs, **options)
+    check_runs(runs, options["features"], runs_from)
+    listed = listed_runs(runs_from)
+    all_runs = LabelledRuns((*map(labelled, runs), *listed)) or LabelledRuns([(None, qrels)])
+    labelled_runs = named_by(all_runs, name_by)
+    paths = [path for _, path in listed]
+    return _plot(job, "curve", qrels, labelled_runs, errors=job.on_errors, **options, files=paths)
 
 
 @picture(

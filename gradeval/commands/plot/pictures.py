@@ -26,7 +26,7 @@ from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.commands.study.tables import Row, Study, StudyTable, spaced
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, named, visible
-from gradeval.evaluation.evaluator import complete, evaluate_all
+from gradeval.evaluation.evaluator import OnErrors, accepted, check_errors, complete, evaluate_all
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
@@ -134,7 +134,8 @@ def _of_results(
     """The fields of a picture of runs. options: besides those of the evaluation."""
     runs = [run.name for run in results.runs]
     about = {"metrics": list(map(str, metrics)), "runs": runs, **options, "evaluation": dict(results.options)}
-    return {"name": name, "options": about, "noticed": (tuple(notices),), "runs_read": len(runs)}
+    noticed = {"noticed": (tuple(notices),), "runs_read": len(runs), "failed": results.failed}
+    return {"name": name, "options": about, **noticed}
 
 
 # --- queries
@@ -148,16 +149,22 @@ def queries(
     *,
     baseline: str | int | None = None,
     confidence: float = 95.0,
+    errors: OnErrors = "raise",
     **options: Unpack[Runs],
 ) -> Picture:
     """The value of each query, the highest first; of several runs, differences from a baseline.
 
     qrels, runs, options: as evaluate() takes them; a run may be a file of saved results (gradeval -f json -q).
-    baseline: a run by name or position; None: the first. confidence: of intervals, in %. Raises GradevalError.
+    baseline: a run by name or position; None: the first. confidence: of intervals, in %. errors: as of
+    evaluate(). Raises GradevalError.
     """
+    check_errors(errors)
     confidence = CompareOptions(confidence=confidence).confidence
-    results, specs = compare.evaluate_to_compare(qrels, separate_runs(runs), metrics, Options(**options))
-    complete(results)
+    separate = separate_runs(runs)
+    results, specs = compare.evaluate_to_compare(qrels, separate, metrics, Options(**options))
+    if compare.lacks_baseline(results, separate, CompareOptions(baseline=baseline)):
+        complete(results)
+    accepted(results, errors)
     of_results = QueryValues.of(results, specs)
     values = of_results.in_order_of_ids()
     note = f"{confidence:g} % t interval of the mean"
@@ -245,14 +252,17 @@ def curve(
     at: str | Iterable[float] | None = None,
     log: bool = False,
     confidence: float = 95.0,
+    errors: OnErrors = "raise",
     **options: Unpack[Runs],
 ) -> Picture:
     """The mean of a metric at each cutoff, or interpolated precision by recall (iprec_at_recall).
 
     qrels, runs, options: as evaluate() takes them. at: the values after '@', a list or as '1-20,50,100'; by
     default the cutoffs 1-20, or the recall levels 0, 0.1 … 1. Or the metrics have them: 'nDCG@5,10'. log: a
-    logarithmic axis of cutoffs. confidence: of the intervals of the means, in percent. Raises GradevalError.
+    logarithmic axis of cutoffs. confidence: of the intervals of the means, in percent. errors: as of
+    evaluate(). Raises GradevalError.
     """
+    check_errors(errors)
     at = at if at is None or isinstance(at, str) else ",".join(map(str, iterable("at", at)))
     curves = curves_of(metrics, at)
     confidence = CompareOptions(confidence=confidence).confidence
@@ -260,7 +270,7 @@ def curve(
     if log and "cutoff" not in params:
         raise OptionError("--log is for cutoffs in ranks, which no metric here has")
     specs = [spec for of_metric in curves.values() for spec in of_metric.values()]
-    results = complete(evaluate_all(Plan(specs, Options(**options)), qrels, separate_runs(runs)))
+    results = accepted(evaluate_all(Plan(specs, Options(**options)), qrels, separate_runs(runs)), errors)
     panels, rows = list[Panel](), list[Row]()
     for metric, of_metric in curves.items():
         of_runs = [_means_at(results, r, of_metric, confidence) for r in range(len(results.runs))]

@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, check_runs, input_files, with_job
+from gradeval.cli.job import Job, check_runs, echo_error, input_files, named_by, with_job
 from gradeval.commands.compare.command import comparison_options, with_baseline
-from gradeval.compare_options import EXPLAINED
+from gradeval.compare_options import EXPLAINED, CompareOptions
 from gradeval.file_formats import LabelledRuns
+from gradeval.notices import many
 from gradeval.options import COMPARED_METRICS, Options
 
 EPILOG = f"""\b
@@ -50,17 +51,26 @@ _ENDINGS = ("", ".html", ".htm")
     default=EXPLAINED,
 )
 @cli.row_option(Options, "interval", section="Page")
+@cli.row_option(CompareOptions, "sort", section="Page")
 @comparison_options
 @cli.measure_options(f"{COMPARED_METRICS}, or all that saved results have")
 @cli.row_option(Options, "query_weights")
 @cli.query_options
 @cli.digits_option
 @cli.output_option("Write to this .html file, atomically. Default: standard output, unless it is a terminal.")
+@cli.runs_from_option
+@cli.name_by_option
 @cli.input_options
 @cli.other_options
 @with_job()
 def report_command(
-    job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
+    job: Job,
+    qrels: str,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    runs_from: str | None,
+    name_by: str | None,
+    **options: Any,
 ) -> int:
     """Write a page of HTML about runs, which needs nothing else.
 
@@ -68,10 +78,10 @@ def report_command(
     compare does; a chart and a table of all queries, which sort and filter; how the values of a query come
     about, as gradeval explain does; how much of the rankings is judged; and how the page was made. NAME=RUN
     labels a run. The page contains judgments and rankings of the queries that it explains; --explain 0 leaves
-    them out of a page that is to be published.
+    them out of a page that is to be published. Runs that cannot be read are listed on it; the exit code is 2.
     """
-    check_runs(runs, options["features"])
-    labelled = with_baseline(runs, options["baseline"])
+    check_runs(runs, options["features"], runs_from)
+    labelled = with_baseline(runs, options["baseline"], runs_from)
     job.file = job.output_file(job.output, input_files(*(path for _, path in labelled if path != "-")))
     if job.file is not None and not job.file.is_device:
         ending = os.path.splitext(job.file.path)[1]
@@ -85,15 +95,24 @@ def report_command(
     from gradeval.commands.report.report import report
 
     command = shlex.join(["gradeval", *click.get_current_context().find_root().meta["gradeval.args"]])
-    paths = LabelledRuns(labelled or [(None, qrels)])
+    paths = named_by(LabelledRuns(labelled or [(None, qrels)]), name_by)
     with job.running() as progress:
         page = report(
-            job.watched(qrels), job.watched(paths), metrics or None, progress=progress.steps, **options
+            job.watched(qrels),
+            job.watched(paths),
+            metrics or None,
+            progress=progress.steps,
+            errors=job.on_errors,
+            **options,
         )
+    failed = job.report_failed(page.results.failed)
     notices = list(page.notices)
     if page.explained:
         notices += text_notices(options["text"], page.titles, options["queries_text"], page.query_texts)
     if not job.passes(notices, runs=len(page.values.runs)):
         return 2
     job.write(replace(page, command=command).render(digits=job.digits))
-    return 0
+    if job.file is not None and not job.quiet:
+        counts = many(len(page.values.runs), "run", "runs"), many(len(page.values.queries), "query", "queries")
+        echo_error(f"{job.file.path}: {', '.join(counts)}, {len(page.explained):,} explained")
+    return 2 if failed else 0

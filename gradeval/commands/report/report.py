@@ -30,9 +30,9 @@ from gradeval.commands.explain.explain import explained as explained_by
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import InputError, InputErrors, OptionError, visible
-from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.evaluator import OnErrors, check_errors, complete
 from gradeval.evaluation.results import Results, Runs, SavedResult
-from gradeval.evaluation.runs import separate_runs, with_saved
+from gradeval.evaluation.runs import path_of, separate_runs, with_saved
 from gradeval.notices import Notice, lines, many
 from gradeval.options import EXPECTED, OF_WEIGHTED_RUNS, OTHER, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec, parse
@@ -107,6 +107,7 @@ class Report(WithNotices):
 
 
 _COMPARED = {name: row for name, row in CompareOptions.table.items() if row.section in (COMPARISON, OTHER)}
+_COMPARED["sort"] = CompareOptions.table["sort"]
 
 
 @takes({**_COMPARED, **OF_WEIGHTED_RUNS})
@@ -121,6 +122,7 @@ def report(
     explain: int = EXPLAINED,
     interval: Literal["t", "bootstrap"] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    errors: OnErrors = "raise",
     **options: Unpack[ReportKeywords],
 ) -> Report:
     """Everything about runs on one page: Report.render() makes it.
@@ -130,11 +132,14 @@ def report(
     page. explain: how many queries have their values explained document by document: those on which the runs
     differ most. The page contains their judgments and rankings; with 0 it contains none. interval: show the
     confidence interval of each mean, by the t distribution ('t') or by BCa ('bootstrap'). progress: is called
-    with the queries explained and their number. options: those listed below. Raises GradevalError.
+    with the queries explained and their number. errors: as of evaluate(); 'keep' lists runs that cannot be
+    evaluated on the page, and leaves them in Report.results.failed. options: those listed below. Raises
+    GradevalError.
     """
     library("jinja2")  # before everything is computed
     if not isinstance(title, str):
         raise OptionError("title must be a string")
+    check_errors(errors)
     explain = whole("explain", explain, 0, 10**9)
     compared_as, evaluation = split_options(options)
     Options(interval=interval)
@@ -143,16 +148,26 @@ def report(
     qrels, runs = with_saved(qrels, separate_runs(runs))
     more = parse(COVERAGE if evaluation.judged_only else f"{COVERAGE} {JUDGED}")
     results, specs = compare.evaluate_to_compare(qrels, runs, metrics, evaluation, more=more, hashes=True)
-    _check_failed(results)
-    complete(results)
+    if errors == "raise" or not results.runs or compare.lacks_baseline(results, runs, compared_as):
+        _check_failed(results)
+        complete(results)
     if compared_as.all_pairs and len(results.runs) == 1:
         raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
+    failed = {of_run.path for of_run in results.failed}
+    runs = [
+        (name, run)
+        for position, (name, run) in enumerate(runs, 1)
+        if path_of(run, name or f"run{position}") not in failed
+    ]
+    names = [run.name for run in results.runs]
+    results, compared_as = _sorted(results, compared_as)
+    order = [names.index(run.name) for run in results.runs]
     counted = np.logical_or.reduce([run.counted for run in results.runs])
     values = compare.QueryValues.of(results, specs).select(counted).weighing()
     comparison = compare.compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
     queries = _queries_to_explain(values, explain)
     explained: dict[str, ExplainedQuery] = {}
-    for query, of_query in _explained_queries(qrels, runs, queries, specs, evaluation):
+    for query, of_query in _explained_queries(qrels, runs, order, queries, specs=specs, options=evaluation):
         if progress is not None:
             progress(len(explained), len(queries))
         explained[query] = of_query
@@ -191,10 +206,29 @@ def _queries_to_explain(values: compare.QueryValues, count: int) -> list[str]:
     return [values.queries[q] for q in chosen.tolist()]
 
 
+def _sorted(results: Results, options: CompareOptions) -> tuple[Results, CompareOptions]:
+    """The runs in the order that is asked for, with the baseline that they had."""
+    if options.sort is None:
+        return results, options
+    first = results.runs[0].name
+    metric = options.sort.removeprefix("-")
+    results = results.sorted_by(metric, worst_first=options.sort.startswith("-"))
+    baseline = first if options.baseline is None and not options.all_pairs else options.baseline
+    return results, options.replace(baseline=baseline, sort=None)
+
+
 def _explained_queries(
-    qrels: Any, runs: Runs, queries: Sequence[str], specs: Sequence[Spec], options: Options
+    qrels: Any,
+    runs: Runs,
+    order: Sequence[int],
+    queries: Sequence[str],
+    *,
+    specs: Sequence[Spec],
+    options: Options,
 ) -> Iterator[tuple[str, ExplainedQuery]]:
-    """How the values of each of these queries come about; nothing where no documents are known."""
+    """How the values of each of these queries come about; nothing where no documents are known. order: the
+    positions of the runs as they are shown.
+    """
     with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
     # a mean over all orders of ties has no ranking to show
     if not queries or not with_documents or options.ties == EXPECTED:
@@ -208,7 +242,8 @@ def _explained_queries(
             [()] * len(run.runs) if isinstance(run, SavedResult) else list(islice(remaining, count))
             for _, run in runs
         )
-        yield query, _explained(list(chain(*of_each)))
+        explanations = list(chain(*of_each))
+        yield query, _explained([explanations[position] for position in order])
 
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
@@ -321,7 +356,7 @@ def _page(report: Report, digits: Digits) -> str:
         legend=_legend(report),
         coverage=_coverage(report, digits),
         queries=_queries(report, digits),
-        notices=list(lines(report.notices, len(runs))),
+        notices=[*_failures(results), *lines(report.notices, len(runs))],
         made=_made(report),
         inputs=doc.Grid("Input", ("input", "file", "SHA-256"), inputs, 3),
         embedded=_embedded(report),
@@ -329,6 +364,11 @@ def _page(report: Report, digits: Digits) -> str:
         explanations=_explanations(report, digits),
     )
     return text.encode("utf-8", "backslashreplace").decode()  # bytes that were no UTF-8
+
+
+def _failures(results: Results) -> list[str]:
+    """What is wrong with the runs that could not be evaluated."""
+    return [f"Not evaluated: {visible(line)}" for run in results.failed for line in str(run.error).split("\n")]
 
 
 # --- what is there without JavaScript

@@ -18,11 +18,13 @@ from gradeval.arrays.threads import default_jobs, map_all
 from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, AgreementOptions, refuse, within
 from gradeval.commands.study.tables import Row, Study, StudyTable, averaged_metrics
 from gradeval.compare_options import MAXT, TUKEY
-from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
+from gradeval.errors import GRADE_RANGE, GradevalError, InputError, MetricError, OptionError
 from gradeval.evaluation.caveats import caveats, relevance_notices
+from gradeval.evaluation.evaluator import OnErrors, check_errors
 from gradeval.evaluation.outcome import Evaluated, ReducedRun, check_common, evaluate, no_common_query
 from gradeval.evaluation.plan import EvaluationSetting, Plan, chosen_queries, weights_of, with_ids
-from gradeval.evaluation.runs import is_row, separate_runs
+from gradeval.evaluation.results import FailedRun
+from gradeval.evaluation.runs import is_row, path_of, separate_runs
 from gradeval.evaluation.score import summarize
 from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
@@ -42,10 +44,10 @@ from gradeval.statistics.agreement import (
 from gradeval.statistics.multiple import CORRECTIONS, maxt, randomized_tukey_hsd
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_differences, paired_tests
-from gradeval.tables.load import check_inputs, open_all, open_qrels
+from gradeval.tables.load import OpenedQrels, Run, check_inputs, open_all, open_qrels
 from gradeval.tables.qrels import Qrels, out_of_range
 from gradeval.tables.ranking import IdenticalIds, Ties
-from gradeval.tables.reduction import reduce_columns
+from gradeval.tables.reduction import Reduced, reduce_columns
 
 if TYPE_CHECKING:
     from gradeval.keywords import Agreement, Unpack
@@ -83,6 +85,7 @@ def agreement(
     *,
     qrels2: Any = None,
     per_query: bool = False,
+    errors: OnErrors = "raise",
     **options: Unpack[Agreement],
 ) -> Study:
     """Whether metrics order systems alike, how well they separate them, and how stable their orders are.
@@ -100,7 +103,7 @@ def agreement(
     1 - α: BCa, with 2,000 bootstrap resamples of the queries. per_query: the same for each query too. Without
     runs there is the agreement of the grades only, with more than 1,000 different grades none of them.
 
-    qrels, runs: as evaluate() takes them; runs=None with features: those of the qrels.
+    qrels, runs, errors: as evaluate() takes them; runs=None with features: those of the qrels.
     Raises InputError, MetricError, OptionError.
     Source: Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006; Voorhees and Buckley,
     "The effect of topic set size on retrieval experiment error", SIGIR 2002.
@@ -114,9 +117,12 @@ def agreement(
     if not is_of_runs:
         _check_without_runs(other_qrels, metrics, study_options, chosen)
     named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
-    sets = _JudgmentSets(*collect(qrels, named_runs, chosen, other_qrels=other_qrels))
-    union = sets.union
+    check_errors(errors)
+    union, judged, failed = collect(qrels, named_runs, chosen, other_qrels=other_qrels, errors=errors)
+    sets = _JudgmentSets(union, judged)
     if is_of_runs and len(union.runs) < 2:
+        for of_run in failed:
+            raise of_run.error
         raise InputError(union.qrels.path, "an order needs two systems", hint="Give two runs or more")
     sampling = Sampling(study_options.samples, study_options.seed, chosen.jobs or default_jobs())
     collections = [union]
@@ -142,6 +148,7 @@ def agreement(
         noticed=tuple(map(tuple, groups)),
         runs_read=len(union.runs),
         tables=tuple(tables),
+        failed=tuple(failed),
     )
     return warned(study)
 
@@ -572,9 +579,16 @@ class JudgedCollection:
 
 
 def collect(
-    qrels: Any, runs: Sequence[tuple[str | None, Any]], options: Options, *, other_qrels: Sequence[Any] = ()
-) -> tuple[JudgedCollection, list[Qrels]]:
-    """The (name, run) pairs reduced to the judgments, and these as read: qrels, then the others."""
+    qrels: Any,
+    runs: Sequence[tuple[str | None, Any]],
+    options: Options,
+    *,
+    other_qrels: Sequence[Any] = (),
+    errors: OnErrors = "raise",
+) -> tuple[JudgedCollection, list[Qrels], list[FailedRun]]:
+    """The (name, run) pairs reduced to the judgments; these as read: qrels, then the others; and the runs that
+    cannot be read.
+    """
     judgments = [("qrels", judged) for judged in (qrels, *other_qrels)]
     check_inputs([*judgments, *(("run", run) for _, run in runs)], options)
     source = open_qrels(qrels, options)
@@ -586,16 +600,41 @@ def collect(
         table = Qrels.of(judged[0].path, columns).replace(notices=())
     options = with_ids(options, table)
     chosen = chosen_queries(table, options)
-    opened = open_all(runs, source, options)
-    reductions = map_all(lambda run, jobs: run.reduce(table, jobs), opened, options.jobs or default_jobs())
-    for run, reduction in zip(opened, reductions, strict=True):
-        check_common(run, reduction, table, chosen)
+    opened, failed = _opened(runs, source, options)
+
+    def reduced(run: Run, jobs: int) -> Reduced | FailedRun:
+        try:
+            reduction = run.reduce(table, jobs)
+            check_common(run, reduction, table, chosen)
+        except GradevalError as error:
+            return FailedRun(run.path, error)
+        return reduction
+
+    reductions = map_all(reduced, opened, options.jobs or default_jobs())
+    failed += [reduction for reduction in reductions if isinstance(reduction, FailedRun)]
+    for of_run in failed if errors == "raise" else ():
+        raise of_run.error
     names = run_names((run.name, run.path, run.short_name) for run in opened)
-    reduced = tuple(
+    reduced_runs = tuple(
         ReducedRun(name, name, run.ties, reduction, reduction.tag)
         for name, run, reduction in zip(names, opened, reductions, strict=True)
+        if isinstance(reduction, Reduced)
     )
-    return JudgedCollection(table, reduced, options, chosen), judged
+    return JudgedCollection(table, reduced_runs, options, chosen), judged, failed
+
+
+def _opened(
+    runs: Sequence[tuple[str | None, Any]], judged: OpenedQrels, options: Options
+) -> tuple[list[Run], list[FailedRun]]:
+    """The runs, and those that cannot be opened."""
+    opened = list[Run]()
+    failed = list[FailedRun]()
+    for position, (name, run) in enumerate(runs, 1):
+        try:
+            opened += open_all([(name, run)], judged, options, first=position)
+        except GradevalError as error:
+            failed.append(FailedRun(path_of(run, name or f"run{position}"), error))
+    return opened, failed
 
 
 def _columns(qrels: Qrels, number: Floats) -> Columns:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, check_runs, expand_runs, with_job
+from gradeval.cli.job import Job, check_runs, expand_runs, listed_runs, named_by, with_job
 from gradeval.commands.study import options as of_study
+from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.options import METRICS, MORE, Options, OptionTable
 
 FORMATS = ("table", "tsv", "csv", "json")
@@ -30,6 +31,8 @@ def of_runs(*tables: str) -> cli.Decorator:
         cli.query_options,
         cli.table_option(tables),
         cli.output_options(FORMATS),
+        cli.runs_from_option,
+        cli.name_by_option,
         cli.input_options,
         cli.other_options,
         with_job(FORMATS),
@@ -54,19 +57,42 @@ def example(*examples: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples)
 
 
-def _show(job: Job, name: str, *inputs: Any, has_steps: bool = False, **options: Any) -> int:
-    """Make the study of this name, and print it. has_steps: whether it shows its progress."""
+def _show(
+    job: Job, name: str, *inputs: Any, has_steps: bool = False, files: Sequence[str] = (), **options: Any
+) -> int:
+    """Make the study of this name, and print it. has_steps: whether it shows its progress. files: that are
+    read, though no argument names them.
+    """
     from gradeval.commands.study import experiments
 
-    job.open()
+    job.open(*files)
     options = {name: value for name, value in options.items() if value != ()}
     with job.running() as progress:
         options |= {"progress": progress.steps} if has_steps else {}
         study = getattr(experiments, name)(*map(job.watched, inputs), **options)
+    failed = job.report_failed(study.failed)
     if not job.passes(*study.noticed, runs=study.runs_read):
         return 2
     job.print(study, table=job.table)
-    return 0
+    return 2 if failed else 0
+
+
+def _show_of_runs(
+    job: Job,
+    name: str,
+    qrels: str | None,
+    runs: Sequence[str],
+    *,
+    runs_from: str | None,
+    name_by: str | None,
+    **options: Any,
+) -> int:
+    """The study of runs, and of those of a list; of the qrels' features without any."""
+    listed = listed_runs(runs_from)
+    all_runs = named_by(LabelledRuns((*map(labelled, runs), *listed)), name_by) or None
+    if qrels is not None:
+        options["errors"] = job.on_errors
+    return _show(job, name, qrels, all_runs, files=[path for _, path in listed], **options)
 
 
 @click.group("study", cls=cli.CommandGroup, short_help="Study metrics: the experiments of their papers.")
@@ -122,15 +148,17 @@ def swaps_command(job: Job, **options: Any) -> int:
 @of_files()
 @metrics_option(of_study.LEVELS_METRICS)
 @of_runs("values", "orders")
-def levels_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
+def levels_command(
+    job: Job, qrels: str, runs: tuple[str, ...], runs_from: str | None, name_by: str | None, **options: Any
+) -> int:
     """Average precision at every threshold, and the metrics that combine the thresholds.
 
     With --qrels-feature a feature of a LETOR file is a virtual assessor; as a run it scores 1 (Scheel et al.
     2011, figures 6 to 8). AP at a threshold that no document of a query reaches counts as 0; --no-relevant skip
     leaves such queries out.
     """
-    check_runs(runs, options["features"])
-    return _show(job, "levels", qrels, runs or None, **options)
+    check_runs(runs, options["features"], runs_from)
+    return _show_of_runs(job, "levels", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
 
 
 @study(
@@ -147,7 +175,14 @@ def levels_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) 
 @metrics_option("nDCGphi and nDCG(gain=exp,top=10/25/50) at the cutoff 10, top in proportion at others")
 @own_options(of_study.DivergenceOptions)
 @of_runs("quartiles", "impact", "draws", "differences", "queries")
-def divergence_command(job: Job, qrels: str | None, runs: tuple[str, ...], **options: Any) -> int:
+def divergence_command(
+    job: Job,
+    qrels: str | None,
+    runs: tuple[str, ...],
+    runs_from: str | None,
+    name_by: str | None,
+    **options: Any,
+) -> int:
     """nDCG beside nDCGφ, whose gains follow the gaps between the grades.
 
     Without QRELS: random scores, balanced or imbalanced, and two errors in their ideal ranking: ranks 10 and 11
@@ -156,8 +191,8 @@ def divergence_command(job: Job, qrels: str | None, runs: tuple[str, ...], **opt
     With QRELS and RUN: the difference of two metrics over the queries (figure 4).
     """
     if qrels is not None:
-        check_runs(runs, options["features"])
-    return _show(job, "divergence", qrels, runs or None, **options)
+        check_runs(runs, options["features"], runs_from)
+    return _show_of_runs(job, "divergence", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
 
 
 @study(
@@ -216,7 +251,9 @@ def criteria_command(job: Job, **options: Any) -> int:
     *("correlations", "power", "halves", "rescaled", "systems"),
     *("judgments", "labels", "queries", "documents", "confusion"),
 )
-def agreement_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
+def agreement_command(
+    job: Job, qrels: str, runs: tuple[str, ...], runs_from: str | None, name_by: str | None, **options: Any
+) -> int:
     """Whether metrics order systems alike, how well they separate them, how stable their orders are.
 
     For each pair of metrics: Kendall's tau and the AP correlation between the orders of the systems. For each
@@ -231,4 +268,4 @@ def agreement_command(job: Job, qrels: str, runs: tuple[str, ...], **options: An
     Krippendorff's alpha of two sets and of all, and the mean difference, the second less the first; the
     confusion matrix; and with -q the same for each query. 'gradeval guide studies' says how to read it.
     """
-    return _show(job, "agreement", qrels, runs or None, **options)
+    return _show_of_runs(job, "agreement", qrels, runs, runs_from=runs_from, name_by=name_by, **options)

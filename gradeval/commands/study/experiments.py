@@ -25,7 +25,7 @@ from gradeval.commands.study.tables import (
     spaced,
 )
 from gradeval.errors import MetricError, OptionError
-from gradeval.evaluation.evaluator import complete, evaluate_all
+from gradeval.evaluation.evaluator import OnErrors, accepted, check_errors, evaluate_all
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
@@ -259,19 +259,29 @@ def _uneven(items: int, levels: int, seed: int, repeat: int) -> Ints:
 
 
 @takes(OF_RUNS)
-def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **options: Unpack[Runs]) -> Study:
+def levels(
+    qrels: Any,
+    runs: Any = None,
+    metrics: Metrics = LEVELS_METRICS,
+    *,
+    errors: OnErrors = "raise",
+    **options: Unpack[Runs],
+) -> Study:
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
 
     qrels, runs, options: as evaluate() takes them. The features of a LETOR file are runs with features=…, its
     own where no runs are given, and the virtual assessor with qrels_feature=…, which scores 1 as a run; but AP
-    at a threshold is 0 for a query without such a grade, unless no_relevant says otherwise.
+    at a threshold is 0 for a query without such a grade, unless no_relevant says otherwise. errors: as of
+    evaluate().
 
     Raises InputError, MetricError, OptionError.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 6-8.
     """
     specs = averaged_metrics(metrics, orders_systems=True)
     chosen = Options(**{**options, "by_level": True})
-    results = complete(evaluate_all(Plan(specs, chosen), qrels, separate_runs(qrels if runs is None else runs)))
+    check_errors(errors)
+    separate = separate_runs(qrels if runs is None else runs)
+    results = accepted(evaluate_all(Plan(specs, chosen), qrels, separate), errors)
     names = [run.name for run in results.runs]
     feature = f"feature{chosen.qrels_feature}"
     reference = {"reference": feature} if feature in names else {}
@@ -285,6 +295,7 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
         options={"metrics": [str(spec) for spec in specs], **reference, "evaluation": dict(results.options)},
         noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != of_assessor),),
         runs_read=len(results.runs),
+        failed=results.failed,
         tables=(
             *_tables_of_levels(results, specs, combined),
             StudyTable("orders", "Runs from the best to the worst", ("metric", "order"), list(orders.items())),
@@ -348,7 +359,12 @@ def quartiles(values: Floats) -> list[float]:
 
 @takes({**DivergenceOptions.table, **OF_RUNS})
 def divergence(
-    qrels: Any = None, runs: Any = None, metrics: Metrics | None = None, **options: Unpack[Divergence]
+    qrels: Any = None,
+    runs: Any = None,
+    metrics: Metrics | None = None,
+    *,
+    errors: OnErrors = "raise",
+    **options: Unpack[Divergence],
 ) -> Study:
     """Where nDCG with grades made from places, and nDCGφ with gains from the gaps between scores, part.
 
@@ -359,7 +375,7 @@ def divergence(
 
     With qrels and runs, options as evaluate() takes them: the first of two metrics less the second, for each
     query. metrics: by default nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff 10; at another one the
-    places of grades are in proportion, top=5/13/25 at 5.
+    places of grades are in proportion, top=5/13/25 at 5. errors: as of evaluate().
 
     Raises InputError, MetricError, OptionError.
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, fig. 2 and 4.
@@ -387,7 +403,9 @@ def divergence(
         refuse(
             study_options, ("cutoff",), "is that of the default metrics, and metrics have theirs, as in nDCG@5"
         )
-    results = complete(evaluate_all(Plan(specs, chosen), qrels, separate_runs(qrels if runs is None else runs)))
+    check_errors(errors)
+    separate = separate_runs(qrels if runs is None else runs)
+    results = accepted(evaluate_all(Plan(specs, chosen), qrels, separate), errors)
     finding, tables = _differences(specs, results)
     study = Study(
         name="divergence",
@@ -395,6 +413,7 @@ def divergence(
         options={"metrics": [str(spec) for spec in specs], "evaluation": dict(results.options)},
         noticed=(results.notices,),
         runs_read=len(results.runs),
+        failed=results.failed,
         tables=tables,
     )
     return warned(study)

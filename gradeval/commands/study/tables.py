@@ -13,6 +13,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, OptionError, described, visible
+from gradeval.evaluation.results import FailedRun, failed_to_dicts
 from gradeval.notices import Notice
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, parse
@@ -66,6 +67,7 @@ class Study(WithNoticeGroups):
     noticed: tuple[tuple[Notice, ...], ...] = ()  # in groups, each with a line for each kind
     runs_read: int = 0
     finding: str = ""  # what the tables show, in a sentence
+    failed: tuple[FailedRun, ...] = ()  # the runs that could not be evaluated, and are left out
 
     def __repr__(self) -> str:
         tables = ", ".join(f"{name} ({len(table.rows)})" for name, table in self.data.items())
@@ -90,6 +92,7 @@ class Study(WithNoticeGroups):
             self.kind: self.name,
             "options": dict(self.options),
             "notices": [notice.to_dict() for notice in self.notices],
+            **({"failed": failed_to_dicts(self.failed)} if self.failed else {}),
             **({"finding": self.finding} if self.finding else {}),
             "tables": {name: table.to_dicts() for name, table in self.data.items()},
         }

@@ -81,7 +81,6 @@ def test_errors(monkeypatch):
     page = "a page of HTML, which a browser prints as PDF, ends in .html, not"
     for line, said in {
         "q": f"gradeval: {missing}",
-        "q r.run bad": "bad:1: the score 'x' is not a number",
         "q bad r.run worse": "bad:1: the score 'x' is not a number\nworse:1: ",
         "q r.run -o r.run": "gradeval: --output r.run: it is one of the input files",
         "q r.run --explain -1": "gradeval: Invalid value for '--explain'",
