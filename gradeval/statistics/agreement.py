@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import distinct
 from gradeval.records import Record
 from gradeval.statistics.intervals import bca_interval
@@ -196,15 +196,14 @@ def _influences(of_others: Floats, unit: float) -> Floats:
 
 
 def levels_of(values: Floats) -> Ints:
-    """The place of each value among the different ones, from 0 for the smallest, (S,); all 0 where one is NaN.
-    Values that agree to 1e-12 of the largest magnitude are equal: rounding orders no systems.
+    """The place of each value among the different ones of its row, from 0 for the smallest, (…, S); all 0 where
+    one is NaN. Values that agree to 1e-12 of the largest magnitude are equal: rounding orders no systems.
     """
-    if np.isnan(values).any():
-        return np.zeros(len(values), np.int64)
-    order = np.argsort(values, kind="stable")
-    steps = np.diff(values[order]) > TOLERANCE * np.abs(values).max(initial=0.0)
-    level = np.empty(len(values), np.int64)
-    level[order] = np.append(0, np.cumsum(steps))[: len(values)]
+    order = np.argsort(values, axis=-1, kind="stable")
+    largest = np.abs(values).max(axis=-1, initial=0.0, keepdims=True)
+    steps = np.diff(np.take_along_axis(values, order, -1)) > TOLERANCE * largest  # none where one is NaN
+    level = np.zeros(values.shape, np.int64)
+    np.put_along_axis(level, order[..., 1:], np.cumsum(steps, axis=-1), -1)
     return level
 
 
@@ -244,6 +243,43 @@ def tau_ap(estimate: Ints, truth: Ints) -> float:
     return float((weight * right).sum() / (count - 1))
 
 
+class OrderCorrelations(NamedTuple):
+    """How alike two orders of systems are."""
+
+    tau: float  # Kendall's τ-b
+    tau_ap: float  # the AP correlation: the mean of these two
+    tau_ap_truth_first: float  # with the first order as the true one
+    tau_ap_truth_second: float
+
+
+def correlations(first: Ints, second: Ints) -> OrderCorrelations:
+    """Of two orders by levels_of()."""
+    truth_first = tau_ap(second, first)
+    truth_second = tau_ap(first, second)
+    mean = (truth_first + truth_second) / 2
+    return OrderCorrelations(kendall_tau(first, second), mean, truth_first, truth_second)
+
+
+class _QuerySums(Record, eq=False):
+    """Values of queries as integers, whose sums over any sample of the queries are exact."""
+
+    columns: Floats  # (Q, 3 C)
+    fixed: FixedPoint
+
+    @classmethod
+    def of(cls, values: Floats) -> _QuerySums:
+        """values: (Q, C), NaN for none."""
+        defined = ~np.isnan(values)
+        fixed = FixedPoint.of(np.where(defined, values, 0.0))
+        return cls(np.concatenate([fixed.parts, defined.astype(np.float64)], axis=1), fixed)
+
+    def means(self, sums: Floats) -> Floats:
+        """The means of samples with these sums of the columns, (B, 3 C); NaN where a sample has no value."""
+        last = self.fixed.parts.shape[1]
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.fixed.value(sums[:, :last]) / sums[:, last:])
+
+
 class HalvesAgreement(NamedTuple):
     """How alike random halves of the queries order systems; NaN for fewer than two queries."""
 
@@ -261,20 +297,13 @@ def halves(values: Floats, splits: int, seed: int) -> HalvesAgreement:
     if queries < 2:
         return HalvesAgreement(math.nan, math.nan, math.nan, math.nan)
     random = np.random.default_rng(seed)
-    defined = ~np.isnan(values)
-    fixed = FixedPoint.of(np.where(defined, values, 0.0))
-    columns = np.concatenate([fixed.parts, defined.astype(np.float64)], axis=1)
+    query_sums = _QuerySums.of(values)
+    columns = query_sums.columns
     total = columns.sum(axis=0)
-    last = fixed.parts.shape[1]
-
-    def means(sums: Floats) -> Floats:
-        with np.errstate(invalid="ignore"):
-            return np.asarray(fixed.value(sums[None, :last])[0] / sums[last:])
-
     taus, swapped = np.empty((2, splits))
     for split in range(splits):
         first = columns[random.permutation(queries)[: queries // 2]].sum(axis=0)  # integers: exact in any order
-        orders = [levels_of(means(sums)) for sums in (first, total - first)]
+        orders = levels_of(query_sums.means(np.stack([first, total - first])))
         taus[split] = kendall_tau(*orders)
         opposite = pair_signs(orders[0]) * pair_signs(orders[1]) < 0
         swapped[split] = np.count_nonzero(opposite) / (systems * (systems - 1))
@@ -284,6 +313,71 @@ def halves(values: Floats, splits: int, seed: int) -> HalvesAgreement:
         tau = float(valid.mean())
         low, high = np.quantile(valid, [0.05, 0.95]).tolist()
     return HalvesAgreement(tau, low, high, float(swapped.mean()))
+
+
+class JudgesAgreement(NamedTuple):
+    """How alike two sets of judgments order systems, over bootstrap resamples of the queries."""
+
+    tau_low: float  # the percentile interval of Kendall's τ-b
+    tau_high: float
+    tau_ap_low: float  # that of the AP correlation
+    tau_ap_high: float
+    swapped: float  # of the pairs that the first set separates, the share that the second orders otherwise
+    swapped_low: float  # its percentile interval
+    swapped_high: float
+    first_changes: float  # the share of resamples in which no system is the first by both
+
+
+def judges(
+    first: Floats, second: Floats, separated: Bools, alpha: float, sampling: Sampling
+) -> JudgesAgreement:
+    """Of the systems with these values by each set of judgments, (Q, R) each, the higher the better, of which
+    NaN are left out. separated: the pairs of systems, in the order of np.triu_indices, that the first set
+    separates, by all queries. NaN where nothing is defined, and with
+    one query.
+    """
+    query_sums = _QuerySums.of(np.concatenate([first, second], axis=1))
+    whole = query_sums.means(query_sums.columns.sum(axis=0)[None])
+    swapped = _compared_orders(levels_of(whole.reshape(2, -1)), separated).swapped
+    resampled = over_resamples(len(first), sampling, lambda times: query_sums.means(times @ query_sums.columns))
+    means = np.concatenate(list(resampled)).reshape(sampling.samples, 2, -1)
+    is_defined = (len(first) > 1) & ~np.isnan(means).any(axis=(1, 2))
+    levels = levels_of(means[is_defined])
+    pairs, which = np.unique(levels, axis=0, return_inverse=True)
+    compared = np.array([_compared_orders(orders, separated) for orders in pairs]).reshape(-1, 4)
+    taus, taus_ap, swaps, changes = compared[which.reshape(-1)].T
+    return JudgesAgreement(
+        *_percentiles(taus, alpha),
+        *_percentiles(taus_ap, alpha),
+        swapped,
+        *_percentiles(swaps, alpha),
+        float(changes.mean()) if len(changes) else math.nan,
+    )
+
+
+class _ComparedOrders(NamedTuple):
+    tau: float
+    tau_ap: float
+    swapped: float
+    first_changes: bool
+
+
+def _compared_orders(orders: Ints, separated: Bools) -> _ComparedOrders:
+    """Of two orders of the systems, (2, S)."""
+    found = correlations(*orders)
+    a, b = (pair_signs(order)[np.triu_indices(len(order), 1)][separated] for order in orders)
+    swapped = float((a * b < 0).mean()) if separated.any() else math.nan
+    both_first = (orders == orders.max(axis=1, keepdims=True)).all(axis=0)
+    return _ComparedOrders(found.tau, found.tau_ap, swapped, not both_first.any())
+
+
+def _percentiles(values: Floats, alpha: float) -> tuple[float, float]:
+    """The ends of the middle 1 - α of the values that are not NaN."""
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return math.nan, math.nan
+    low, high = np.quantile(defined, [alpha / 2, 1 - alpha / 2]).tolist()
+    return low, high
 
 
 def rank_correlation(x: Floats, y: Floats) -> float:

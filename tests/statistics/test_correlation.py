@@ -1,7 +1,7 @@
 """Orders of systems, against scipy, the definitions and numbers worked by hand."""
 
 import math
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
-from gradeval.statistics.agreement import halves, kendall_tau, levels_of, rank_correlation, tau_ap
+from gradeval.statistics.agreement import halves, judges, kendall_tau, levels_of, rank_correlation, tau_ap
+from gradeval.statistics.sampling import Sampling, over_resamples
 
 PAIRS = st.integers(2, 6).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 4), min_size=n, max_size=n)] * 2)
@@ -67,3 +68,38 @@ def test_halves_and_rank_correlation():
     x, y = np.array([1.0, 2, 2, 5, 0, 7]), np.array([3.0, 1, 4, 4, 4, 9])
     assert rank_correlation(x, y) == pytest.approx(spearmanr(x, y).statistic)
     assert math.isnan(rank_correlation(x, np.ones(6)))
+
+
+def test_two_judges_over_resamples():
+    """Each resample by itself, of values with gaps."""
+    random = np.random.default_rng(4)
+    first = np.round(random.random((12, 4)) + np.arange(4) / 5, 1)
+    second = np.round(first + random.normal(0, 0.5, first.shape), 1)
+    second[3, 2] = np.nan
+    separated = np.array([True, False, True, True, False, True])
+    pairs = [
+        pair for pair, is_separated in zip(combinations(range(4), 2), separated, strict=True) if is_separated
+    ]
+
+    def opposite(a, b):
+        return np.mean([(a[i] - a[j]) * (b[i] - b[j]) < 0 for i, j in pairs])
+
+    sampling = Sampling(300, 7)
+    taus, taus_ap, swaps, changes = [], [], [], 0
+    for times in np.concatenate(list(over_resamples(12, sampling, lambda times: times))):
+        drawn = np.repeat(np.arange(12), times.astype(int))
+        a, b = (np.round(np.nanmean(values[drawn], axis=0), 12) for values in (first, second))
+        taus.append(kendalltau(a, b).statistic)
+        taus_ap.append((over_orders(b, a) + over_orders(a, b)) / 2)
+        swaps.append(opposite(a, b))
+        changes += not {*np.flatnonzero(a == a.max())} & {*np.flatnonzero(b == b.max())}
+    ends = [end for values in (taus, taus_ap, swaps) for end in np.nanquantile(values, [0.05, 0.95])]
+    found = judges(first, second, separated, 0.1, sampling)
+    swapped = opposite(first.mean(axis=0), np.nanmean(second, axis=0))
+    assert found == pytest.approx([*ends[:4], swapped, *ends[4:], changes / 300])
+    assert 0 < found.first_changes < 1
+    none = judges(first, second, separated & False, 0.1, sampling)
+    assert np.isnan(none[4:7]).all() and none[:4] == found[:4]
+    for values in (first[:1], np.full((5, 4), np.nan)):
+        alone = judges(values, values, separated, 0.1, sampling)
+        assert np.isnan([*alone[:4], *alone[5:]]).all()

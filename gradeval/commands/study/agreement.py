@@ -34,12 +34,15 @@ from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.printable import warned
 from gradeval.statistics.agreement import (
     HalvesAgreement,
+    JudgesAgreement,
+    OrderCorrelations,
     Ratings,
+    correlations,
     estimates,
     halves,
+    judges,
     kendall_tau,
     levels_of,
-    tau_ap,
 )
 from gradeval.statistics.multiple import CORRECTIONS, maxt, randomized_tukey_hsd
 from gradeval.statistics.sampling import Sampling
@@ -57,24 +60,7 @@ RESAMPLES = 2_000  # of the queries, for the agreement of grades
 _SHOWN = 12  # grades of a confusion matrix that is shown
 
 
-class OrderCorrelations(NamedTuple):
-    """How alike two orders of systems are."""
-
-    tau: float  # Kendall's τ-b
-    tau_ap: float  # the AP correlation: the mean of these two
-    tau_ap_truth_first: float  # with the first order as the true one
-    tau_ap_truth_second: float
-
-
 _TAUS = OrderCorrelations._fields
-
-
-def correlations(first: Ints, second: Ints) -> OrderCorrelations:
-    """Of two orders by levels_of()."""
-    truth_first = tau_ap(second, first)
-    truth_second = tau_ap(first, second)
-    mean = (truth_first + truth_second) / 2
-    return OrderCorrelations(kendall_tau(first, second), mean, truth_first, truth_second)
 
 
 @takes({**AgreementOptions.table, **OF_RUNS})
@@ -100,8 +86,10 @@ def agreement(
     sets have the share of equal grades, Cohen's κ (unweighted, linear, quadratic), Krippendorff's α (nominal,
     ordinal, interval) and the mean difference, the second less the first, over the documents that both judge;
     three sets or more have α over the documents that two or more of them judge. Intervals have the confidence
-    1 - α: BCa, with 2,000 bootstrap resamples of the queries. per_query: the same for each query too. Without
-    runs there is the agreement of the grades only, with more than 1,000 different grades none of them.
+    1 - α, with 2,000 bootstrap resamples of the queries: BCa for grades; percentiles for τ, the AP correlation
+    and the share of the pairs separated by the first set that the second orders the other way. per_query: the
+    agreement of the grades of each query too. Without runs there is the agreement of the grades only, with more
+    than 1,000 different grades none of them.
 
     qrels, runs, errors: as evaluate() takes them; runs=None with features: those of the qrels.
     Raises InputError, MetricError, OptionError.
@@ -136,7 +124,12 @@ def agreement(
     if is_of_runs:
         findings = [_findings(collection, specs, study_options, sampling) for collection in collections]
         groups += by_judgments(sets.paths, [of_set.notices for of_set in findings])
-        tables = _tables(list(map(str, specs)), sets.paths, findings, tables)
+        if other_qrels:
+            names = list(map(str, specs))
+            of_orders = _judgments_table(names, sets.paths, findings, study_options.alpha, sampling)
+            position = next((p for p, table in enumerate(tables) if table.name == "labels"), 0)
+            tables.insert(position, of_orders)
+        tables = _tables(sets.paths, findings, tables)
     else:
         specs = []
         groups += [collection.qrels.notices for collection in collections]
@@ -228,29 +221,44 @@ class _Findings(NamedTuple):
 
     notices: Notices
     orders: list[Ints]  # of the systems, by each metric
+    values: Floats  # the higher the better, (M, Q, R), NaN where they do not count
+    separated: list[Bools]  # the pairs of systems, by each metric
     tables: list[StudyTable]
 
 
 def _tables(
-    metrics: Sequence[str], paths: Sequence[str], findings: Sequence[_Findings], of_grades: Sequence[StudyTable]
+    paths: Sequence[str], findings: Sequence[_Findings], more: Sequence[StudyTable]
 ) -> list[StudyTable]:
-    """findings: by each set of judgments. of_grades: tables that only several sets have."""
+    """findings: by each set of judgments. more: tables that only several sets have."""
     if len(paths) == 1:
         return findings[0].tables
-    tables = list(of_grades)
-    after = next((position for position, table in enumerate(tables) if table.name == "labels"), 0)
-    sets, which = (("judgments", "other"), "each two") if len(paths) > 2 else ((), "the two")
-    rows: list[Row] = [
-        (*(paths[a], paths[b])[: len(sets)], name, *correlations(*orders))
-        for a, b in combinations(range(len(paths)), 2)
-        for name, *orders in zip(metrics, findings[a].orders, findings[b].orders, strict=True)
-    ]
-    title = f"Agreement of the orders of systems by {which} sets of judgments"
-    tables.insert(after, StudyTable("judgments", title, (*sets, "metric", *_TAUS), rows))
+    tables = list(more)
     for of_sets in zip(*(of_set.tables for of_set in findings), strict=True):
         rows = [(path, *row) for path, table in zip(paths, of_sets, strict=True) for row in table.rows]
         tables.append(replace(of_sets[0], columns=("judgments", *of_sets[0].columns), rows=rows))
     return tables
+
+
+def _judgments_table(
+    metrics: Sequence[str],
+    paths: Sequence[str],
+    findings: Sequence[_Findings],
+    alpha: float,
+    sampling: Sampling,
+) -> StudyTable:
+    """How alike each two sets of judgments order the systems."""
+    sets, which = (("judgments", "other"), "each two") if len(paths) > 2 else ((), "the two")
+    sampling = sampling.replace(samples=RESAMPLES)
+    rows = list[Row]()
+    for a, b in combinations(range(len(paths)), 2):
+        first, second = findings[a], findings[b]
+        for m, name in enumerate(metrics):
+            of_orders = correlations(first.orders[m], second.orders[m])
+            of_samples = judges(first.values[m], second.values[m], first.separated[m], alpha, sampling)
+            rows.append((*(paths[a], paths[b])[: len(sets)], name, *of_orders, *of_samples))
+    title = f"Agreement of the orders of systems by {which} sets of judgments"
+    title += f", with {100 * (1 - alpha):g} % intervals"
+    return StudyTable("judgments", title, (*sets, "metric", *_TAUS, *JudgesAgreement._fields), rows)
 
 
 def _findings(
@@ -263,15 +271,16 @@ def _findings(
     orders = [levels_of(better) for better in means * signs]
     rescaled = [_rescaled_means(collection, specs, factor) for factor in options.rescale]
     values = _values_by_id(collection, runs)
+    separated = [separated_pairs(of_metric, options, sampling) for of_metric in values]
     names = [*map(str, specs)]
     tables = [
         _correlation_table(names, orders),
-        _power_table(names, values, options, sampling),
+        _power_table(names, separated),
         _halves_table(names, values, options),
         _rescaled_table(names, means, rescaled, options),
         _systems_table(names, means, [run.result.name for run in runs]),
     ]
-    return _Findings(notices, orders, tables)
+    return _Findings(notices, orders, values * signs[..., None], separated, tables)
 
 
 def _evaluation_notices(
@@ -308,12 +317,11 @@ def _correlation_table(names: Sequence[str], orders: Sequence[Ints]) -> StudyTab
     return StudyTable("correlations", f"{_ALIKE} metrics", columns, rows, shown=bool(rows))
 
 
-def _power_table(
-    names: Sequence[str], values: Floats, options: AgreementOptions, sampling: Sampling
-) -> StudyTable:
-    pairs = math.comb(values.shape[-1], 2)
-    separated = [separated_pairs(of_metric, options, sampling) for of_metric in values]
-    rows = [(name, pairs, count, count / pairs) for name, count in zip(names, separated, strict=True)]
+def _power_table(names: Sequence[str], separated: Sequence[Bools]) -> StudyTable:
+    rows: list[Row] = [
+        (name, len(pairs), int(pairs.sum()), float(pairs.mean()))
+        for name, pairs in zip(names, separated, strict=True)
+    ]
     title = "Pairs of systems that the metric separates"
     return StudyTable("power", title, ("metric", "pairs", "separated", "share"), rows)
 
@@ -367,8 +375,10 @@ def _means(specs: Sequence[Spec], runs: Sequence[Evaluated]) -> Floats:
     return np.stack(means, axis=1)
 
 
-def separated_pairs(values: Floats, options: AgreementOptions, sampling: Sampling) -> int:
-    """How many of the pairs of systems the values (Q, R) separate: those whose corrected p is below α."""
+def separated_pairs(values: Floats, options: AgreementOptions, sampling: Sampling) -> Bools:
+    """Which of the pairs of systems, in the order of np.triu_indices, the values (Q, R) separate: those whose
+    corrected p is below α.
+    """
     first, second = np.triu_indices(values.shape[1], 1)
     differences = paired_differences(values[:, first], values[:, second])
     if options.test == TUKEY:
@@ -378,7 +388,7 @@ def separated_pairs(values: Floats, options: AgreementOptions, sampling: Samplin
     else:
         outcomes = paired_tests(options.test, differences, options.alpha, sampling)
         p = CORRECTIONS[options.correction](np.array([outcome.p for outcome in outcomes]))
-    return int((p < options.alpha).sum())
+    return np.asarray(p < options.alpha)
 
 
 @dataclass(frozen=True, eq=False)

@@ -263,7 +263,9 @@ def agreement_command(
     change of a mean, and the tau of the orders). Tables: correlations, power, halves, rescaled, systems.
 
     With --qrels2: all of it for each set of judgments on the queries that all have, and the agreement of the
-    orders of systems by each metric (table judgments). Without runs, or beside that, the agreement of the
+    orders of systems by each metric (table judgments), with bootstrap intervals over queries: tau, tau_ap, and
+    swapped, the share of the pairs separated by the first set that the second orders the other way; and the
+    share of resamples in which the first place changes. Without runs, or beside that, the agreement of the
     grades with bootstrap intervals over queries (table labels): the share of equal grades, Cohen's kappa,
     Krippendorff's alpha of two sets and of all, and the mean difference, the second less the first; the
     confusion matrix; and with -q the same for each query. 'gradeval guide studies' says how to read it.
