@@ -12,6 +12,7 @@ import gradeval as package
 
 BAD = "bad.run:1: 1 field where a run has 6 (query Q0 document rank score tag)"
 COMMANDS = ["compare", "plot queries", "plot curve", "study agreement", "study levels"]
+COMMANDS.append("estimate --model-qrels qrels")
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, check_runs, with_job
+from gradeval.cli.job import Job, check_runs, listed_runs, named_by, with_job
 from gradeval.commands.estimate.options import HEADING, WEIGHT, EstimateOptions
 from gradeval.file_formats import LabelledRuns, labelled, run_files
 from gradeval.options import COMPARED_METRICS
@@ -42,6 +42,8 @@ _estimate = cli.section(HEADING)
 @cli.measure_options(COMPARED_METRICS)
 @cli.query_options
 @cli.output_options(FORMATS)
+@cli.runs_from_option
+@cli.name_by_option
 @cli.input_options
 @cli.other_options
 @cli.fail_on_warning_option
@@ -54,6 +56,8 @@ def estimate_command(
     metrics: tuple[str, ...],
     lambda_: float | None,
     confidence: float,
+    runs_from: str | None,
+    name_by: str | None,
     **options: Any,
 ) -> int:
     """Estimate means from the judgments of people for some queries, and of a model for all.
@@ -66,15 +70,18 @@ def estimate_command(
 
     The queries that people judged must be a random sample of all: draw them, and take neither the first ones
     nor those where systems differ. Five are needed, and fifteen or more are better. 'gradeval guide judges'
-    shows how. NAME=RUN labels a run.
+    shows how. NAME=RUN labels a run. Where a run other than the first cannot be read, the others are printed,
+    and the exit code is 2.
     """
-    check_runs(runs, options["features"])
-    job.open()
+    check_runs(runs, options["features"], runs_from)
+    listed = listed_runs(runs_from)
+    job.open(*(path for _, path in listed))
 
     from gradeval.commands.estimate.estimate import Judges, estimates_of
     from gradeval.options import Options
 
     files = LabelledRuns(labelled(str(file)) for path in runs for file in run_files(path))
+    files = named_by(LabelledRuns([*files, *listed]), name_by)
     own = EstimateOptions(lambda_=lambda_, confidence=confidence)
     with job.running():
         judges = Judges(job.watched(qrels), job.watched(model_qrels))
@@ -84,9 +91,11 @@ def estimate_command(
             metrics or COMPARED_METRICS,
             own,
             Options(**options),
+            errors=job.on_errors,
             hashes=job.format == "json",
         )
+    failed = job.report_failed(estimates.failed)
     if not job.passes(*estimates.noticed, runs=estimates.runs_read):
         return 2
     job.print(estimates)
-    return 0
+    return 2 if failed else 0

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats
-from gradeval.commands.compare.compare import ComparedMetric, QueryValues, comparable_metrics
+from gradeval.commands.compare.compare import ComparedMetric, QueryValues, comparable_metrics, lacks_baseline
 from gradeval.commands.estimate.options import EstimateOptions
+from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, OptionError, first_names, named
-from gradeval.evaluation.evaluator import complete, evaluate_all
+from gradeval.evaluation.evaluator import OnErrors, check_errors, complete, evaluate_all
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.plan import Plan
-from gradeval.evaluation.results import Results, Runs
+from gradeval.evaluation.results import FailedRun, Results, Runs, failed_to_dicts
 from gradeval.evaluation.runs import separate_runs
 from gradeval.notices import MAX_SUBJECTS, Notice, NoticeKind, Notices, by_judgments, many
 from gradeval.options import COMPARED_METRICS, OF_RUNS, Options, takes
-from gradeval.registry.spec import Metrics
+from gradeval.registry.spec import Metrics, parse
 from gradeval.render.document import exact
 from gradeval.render.printable import Tabular, WithNoticeGroups, warned
 from gradeval.statistics.intervals import UNBOUNDED, within
@@ -84,16 +85,19 @@ class Estimates(WithNoticeGroups, Tabular):
     bias_p: Mapping[str, float]
     inputs: Mapping[str, Any] = field(default_factory=dict)  # what it was made from, as JSON has it
     noticed: tuple[tuple[Notice, ...], ...] = ()
+    failed: tuple[FailedRun, ...] = ()  # the runs that could not be evaluated, and are left out
 
     @property
     def runs_read(self) -> int:
         return len(self.runs)
 
     def find(self, run: str, metric: str, *, against: str = "") -> Estimate:
-        """One estimate. against: the first run, for the difference from it. Raises GradevalError."""
+        """One estimate. metric: any spelling. against: the first run, for the difference from it. Raises
+        GradevalError.
+        """
+        name = str(parse(metric)[0])
         for estimate in self.estimates:
-            names = next(column for column in self.metrics if column.name == estimate.metric)
-            if (estimate.run, estimate.against) == (run, against) and metric in (names.name, names.display):
+            if (estimate.run, estimate.against, estimate.metric) == (run, against, name):
                 return estimate
         raise GradevalError(f"there is no such estimate of {run}")
 
@@ -109,6 +113,7 @@ class Estimates(WithNoticeGroups, Tabular):
             **self.inputs,
             "settings": {"confidence": self.options.confidence, "lambda": self.options.lambda_},
             "runs": list(self.runs),
+            **({"failed": failed_to_dicts(self.failed)} if self.failed else {}),
             "metrics": [metric.name for metric in self.metrics],
             "queries": self.queries,
             "judged_queries": self.judged_queries,
@@ -129,6 +134,7 @@ def estimate(
     metrics: Metrics = COMPARED_METRICS,
     *,
     model_qrels: Any,
+    errors: OnErrors = "raise",
     **options: Unpack[EstimateKeywords],
 ) -> Estimates:
     """Estimate the means of runs from the judgments of people for some queries and of a model for all.
@@ -139,8 +145,9 @@ def estimate(
     random sample of all. Of each run after the first there is the difference from the first too.
 
     qrels: people's judgments, of 5 queries or more, as evaluate() takes them. model_qrels: those of the model,
-    or of clicks, of these queries and others. runs: as evaluate() takes them; None with features: those of
-    qrels. query_ids: some of the model's queries. Raises InputError, MetricError, OptionError.
+    or of clicks, of these queries and others. runs, errors: as evaluate() takes them, but the first run may not
+    fail; runs=None with features: those of qrels. query_ids: some of the model's queries.
+    Raises InputError, MetricError, OptionError.
     Source: Angelopoulos, Duchi, Zrnic, "PPI++: Efficient prediction-powered inference", 2023; Oosterhuis et
     al., "Reliable confidence intervals for information retrieval evaluation using generative AI", KDD 2024.
     """
@@ -148,7 +155,9 @@ def estimate(
     evaluation = {name: value for name, value in options.items() if name not in EstimateOptions.table}
     judges = Judges(qrels, model_qrels)
     runs = separate_runs(qrels if runs is None else runs)
-    return warned(estimates_of(judges, runs, metrics, EstimateOptions(**own), Options(**evaluation)))
+    check_errors(errors)
+    chosen = EstimateOptions(**own), Options(**evaluation)
+    return warned(estimates_of(judges, runs, metrics, *chosen, errors=errors))
 
 
 class Judges(NamedTuple):
@@ -165,12 +174,13 @@ def estimates_of(
     options: EstimateOptions,
     evaluation: Options,
     *,
+    errors: OnErrors = "raise",
     hashes: bool = False,
 ) -> Estimates:
     """hashes: whether the SHA-256 of the files is taken. Raises GradevalError."""
     specs, left_out = comparable_metrics(metrics)
     plan = Plan(specs, evaluation, hashes=hashes, is_part=True)
-    by_people, by_model = results = _evaluated(judges, runs, plan)
+    by_people, by_model = results = _evaluated(judges, runs, plan, errors)
     values = _values(by_people, by_model, evaluation)
     estimates = tuple(_estimates(values, options))
     by_set = [people_notices(by_people), by_model.notices]
@@ -191,6 +201,7 @@ def estimates_of(
             "options": dict(by_model.options),
         },
         noticed=(*by_judgments(paths, by_set), tuple(found)),
+        failed=by_model.failed,
     )
 
 
@@ -199,8 +210,10 @@ def people_notices(results: Results) -> Notices:
     return results.notices.without(NoticeKind.UNJUDGED, NoticeKind.MISSING)
 
 
-def _evaluated(judges: Judges, runs: Runs, plan: Plan) -> tuple[Results, Results]:
-    """The results by people and by the model. Files are opened once: a pipe can be read again then."""
+def _evaluated(judges: Judges, runs: Runs, plan: Plan, errors: OnErrors) -> list[Results]:
+    """The results by people and by the model, of the runs that both can evaluate. Files are opened once: a pipe
+    can be read again then.
+    """
     options = plan.options
     if options.ties in ("best", "worst"):
         raise OptionError(f"ties={options.ties} orders by one set of judgments, so it does not go with two")
@@ -211,8 +224,18 @@ def _evaluated(judges: Judges, runs: Runs, plan: Plan) -> tuple[Results, Results
     # those of the model have a format of their own; some of its queries are chosen, not of those of people
     of_model = options.replace(qrels_format=None, qrels_feature=None, groups=None)
     of_people = plan.replace(options=options.replace(query_ids=None))
-    by_people = complete(evaluate_all(of_people, people, runs))
-    return by_people, complete(evaluate_all(plan.replace(options=of_model), model, runs))
+    results = [
+        evaluate_all(of_people, people, runs),
+        evaluate_all(plan.replace(options=of_model), model, runs),
+    ]
+    failed = tuple({run.path: run for by_judge in results for run in by_judge.failed}.values())
+    results = [by_judge.replace(failed=failed) for by_judge in results]
+    if errors == "raise" or lacks_baseline(results[0], runs, CompareOptions()):
+        complete(results[0])
+    names = set.intersection(*({run.name for run in by_judge.runs} for by_judge in results))
+    return [
+        by_judge.replace(runs=tuple(run for run in by_judge.runs if run.name in names)) for by_judge in results
+    ]
 
 
 class _Values(NamedTuple):

@@ -73,7 +73,7 @@ def test_numbers_are_those_of_the_values_of_each_judge() -> None:
             assert ends == pytest.approx([low, high if against or values is not y else min(1, high)])
         assert one.bias == pytest.approx((judged - y).mean())
         assert one.sample_p == pytest.approx(stats.ttest_ind(judged, others, equal_var=False).pvalue)
-    difference = found.find("b", "nDCG@5", against="a")
+    difference = found.find("b", "ndcg_cut.5", against="a")
     assert difference is found.estimates[6]
     raises(package.GradevalError, "no such estimate of z", found.find, "z", "AP")
     assert repr(found).startswith("Estimates(runs=3, metrics=2, queries=40, judged_queries=20, notices=")
@@ -157,6 +157,18 @@ def test_errors(people, model, options, error, what) -> None:
     raises(error, what, estimated, people, model, **options)
 
 
+def test_runs_that_cannot_be_evaluated() -> None:
+    """One judge is enough: a run has no query that people judged."""
+    unjudged = {query: RUNS["b"][query] for query in RUNS["b"] if query not in FEW}
+    runs = {"a": RUNS["a"], "b": unjudged, "c": RUNS["c"]}
+    raises(InputError, "b: it has no query in common with qrels", estimated, runs=runs)
+    found = estimated(runs=runs, errors="keep")
+    assert found.runs == ("a", "c") and [run.path for run in found.failed] == ["b"]
+    assert found.rows() == estimated(runs={"a": RUNS["a"], "c": RUNS["c"]}).rows()
+    first = {"b": unjudged, "a": RUNS["a"]}
+    raises(InputError, "b: it has no query in common", estimated, runs=first, errors="keep")
+
+
 @pytest.fixture
 def files(folder: Path) -> None:
     """All judged by the model, twelve by people, and runs."""
@@ -195,7 +207,7 @@ def test_the_command(files: None) -> None:
     ("people --model-qrels llm", "gradeval: Missing argument 'RUN...'"),
     ("people a.run --model-qrels llm --lambda 1.5", "'--lambda': '1.5' is not a number from 0 to 1."),
     ("llm a.run --model-qrels people", "people: it lacks 18 queries that people judged in llm: 'q04', 'q05'"),
-    ("people a.run nowhere --model-qrels llm", "nowhere: no such file. Check the path"),
+    ("people nowhere a.run --model-qrels llm", "nowhere: no such file. Check the path"),
 ])  # fmt: skip
 def test_what_the_command_refuses(files: None, line: str, what: str) -> None:
     assert what in fails("estimate", *line.split())
