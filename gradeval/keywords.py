@@ -146,11 +146,11 @@ class ReportKeywords(Runs, CompareOnSpark, total=False):
     samples: int  # 100000
     seed: int  # 1
     sort: str | None  # None
+    by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
     query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
 
 
 class Compare(ReportKeywords, total=False):
-    by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
     worst: int  # 0
     best: int  # 0
     power: bool  # False

@@ -348,6 +348,7 @@ queries = section("Queries")
 output = section("Output")
 inputs = section("Input")
 other = section("Other")
+BY = "Means of groups of queries too: a file of 'query TAB group' lines."
 _SEVERAL = "One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as basic or trec-dl."
 
 

@@ -9,6 +9,7 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, listed_runs, named_by, with_job
+from gradeval.compare_options import CompareOptions
 from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.notices import Notice, NoticeKind
 from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
@@ -44,6 +45,10 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
     "A column with the rank of each run by the metric of --sort, else by the first; means that are printed "
     "alike share one.",
 )
+@cli.row_option(CompareOptions, "by", section="Output", help=cli.BY)
+@cli.output(
+    "--spread", "Print of each query the lowest, median and highest value over the runs, and whose they are."
+)
 @cli.signature_option
 @cli.output("--wide", "With -q: queries as rows, runs side by side, for each metric.")
 @cli.runs_from_option
@@ -62,6 +67,8 @@ def eval_command(
     sort: str | None,
     top: int | None,
     rank: bool,
+    by: str | None,
+    spread: bool,
     wide: bool,
     runs_from: str | None,
     name_by: str | None,
@@ -77,6 +84,7 @@ def eval_command(
     they are there.
     """
     from gradeval.evaluation.evaluator import evaluate_all
+    from gradeval.evaluation.groups import group_notices
     from gradeval.evaluation.plan import Plan
     from gradeval.evaluation.runs import with_saved
 
@@ -92,18 +100,26 @@ def eval_command(
     specs, excluded = _metrics(metrics, opened)
     _check_metrics(specs, per_query, not no_summary, sort, chosen.by_level)
     # with --strict nothing is printed before all warnings are known
-    is_streamed = job.format == "jsonl" and job.file is None and not any((sort, wide, rank, job.strict))
+    is_streamed = (
+        job.format == "jsonl" and job.file is None and not any((sort, wide, rank, by, spread, job.strict))
+    )
+    groups = CompareOptions(by=by or None).by
     choices: dict[str, Any] = {"per_query": per_query, "summary": not no_summary, "wide": wide}
+    choices |= {"by": groups, "spread": spread}
     if rank:
         choices["rank"] = sort.removeprefix("-") if sort else _first_of_numbers(specs)
     output = _Output(job, is_streamed, **choices)
-    keeps = per_query and not is_streamed
+    keeps = (per_query or spread or bool(groups)) and not is_streamed
     in_json = job.format == "json"
     with job.running():
         plan = Plan(specs, chosen, shows_queries=per_query, keeps_values=keeps, hashes=in_json or job.signature)
         results = evaluate_all(plan, job.watched(judgments), job.watched(LabelledRuns(opened)), output.on_run)
     has_failed = job.strict and results.failed
-    if has_failed or not job.passes([*results.notices, *excluded, *output.notices], runs=len(results.runs)):
+    if spread and len(results.runs) + len(results.failed) < 2:
+        raise click.UsageError("--spread is over two runs or more.")
+    of_groups = group_notices(results.queries, results.counted_by_any, groups) if groups else ()
+    notices = [*results.notices, *excluded, *output.notices, *of_groups]
+    if has_failed or not job.passes(notices, runs=len(results.runs)):
         return 2
     if results.runs:
         output.finish(results, sort, top)
@@ -127,6 +143,12 @@ def _check_usage() -> None:
         (wide and range_option, f"--wide and {range_option} are mutually exclusive."),
         (values["rank"] and no_summary, "--rank and -n are mutually exclusive: ranks are by means."),
         (values["rank"] and wide, "--rank and --wide are mutually exclusive."),
+        (values["by"] and no_summary, "--by and -n are mutually exclusive: groups have means."),
+        (values["by"] and wide, "--by and --wide are mutually exclusive."),
+        (
+            values["spread"] and (values["per_query"] or values["rank"] or values["by"] or range_option),
+            "--spread prints nothing else, and goes without -q, --rank, --by, --interval and --tie-range.",
+        ),
         (interval and no_summary, "--interval and -n are mutually exclusive: intervals are of means."),
     ):
         if is_wrong:
@@ -136,7 +158,7 @@ def _check_usage() -> None:
 def _column_option() -> str:
     """The option that adds columns, which trec_eval's format has not; '' without one."""
     values = click.get_current_context().params
-    chosen = (f"--{name}" for name in ("wide", "rank") if values[name])
+    chosen = (f"--{name}" for name in ("wide", "rank", "by", "spread") if values[name])
     return next(chosen, _range_option(values))
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, echo_error, on_terminal, with_job, write
 from gradeval.errors import OptionError, described
+from gradeval.registry.synonyms import synonyms
 
 PAGES = Path(__file__).parents[1] / "guide"
 TOPICS = (  # in the order of the list
@@ -33,12 +36,17 @@ Examples:
 )
 @click.argument("topic", required=False, metavar="[TOPIC]", type=click.Choice(TOPICS, case_sensitive=False))
 @click.argument("name", required=False, metavar="[NAME]")
-@cli.option("--search word", "List the lines that contain WORD, with topic and heading.", "WORD")
+@cli.option(
+    "--search word",
+    "List the lines that contain WORD, or all of several words, with topic and heading.",
+    "WORD",
+)
 @with_job()
 def guide_command(job: Job, topic: str | None, name: str | None, word: str | None) -> None:
     """Show a page of the user guide, or list its topics. With the topic 'schemas', NAME is a JSON Schema.
 
-    A page is formatted on a terminal, and plain Markdown in a pipe.
+    A page is formatted on a terminal, in a pager where it is longer than the screen, and plain Markdown in a
+    pipe.
     """
     if name is not None:
         text = _schema(name, topic, word)
@@ -49,8 +57,10 @@ def guide_command(job: Job, topic: str | None, name: str | None, word: str | Non
     elif job.on_terminal:
         from gradeval.render.table import page
 
-        job.format = "table"  # which is styled
-        text = page(text_of(topic), **job.style)
+        os.environ.setdefault("LESS", "FRX")  # a page that fits the screen needs no pager
+        style = job.style
+        click.echo_via_pager(page(text_of(topic), **style), color=style["colour"])
+        return
     else:
         text = text_of(topic)
     job.write(text)
@@ -72,10 +82,10 @@ def _found(word: str, topic: str | None) -> str:
         raise click.UsageError("TOPIC and --search are mutually exclusive.")
     if not word.strip():
         raise click.UsageError("--search requires a word.")
-    text = "".join(_lines_with(word.lower()))
-    if not text:
+    lines = _lines_with(word) or [line for other in synonyms(word) for line in _lines_with(other)]
+    if not lines:
         raise OptionError(f"no page of the guide contains '{word}'")
-    return text
+    return "".join(dict.fromkeys(lines))
 
 
 def _topics() -> str:
@@ -87,18 +97,46 @@ def _topics() -> str:
     )
 
 
-def _lines_with(word: str) -> Iterator[str]:
-    """The lines of the guide that contain a word in lower case, after their topic and heading."""
+def _lines_with(text: str) -> list[str]:
+    """The lines of the guide with this text, else those with all of its words, else the first lines of
+    paragraphs with these; in lower case or not, after their topic and heading.
+    """
+    text = " ".join(text.lower().split())
+    words = text.split()
+    lines = list(_lines())
+    for found in (
+        [line for line in lines if text in line.text.lower()],
+        [line for line in lines if all(word in line.text.lower() for word in words)],
+        [line for line in lines if all(word in line.paragraph for word in words)],
+    ):
+        first = {line.paragraph: f"{line.topic}: {line.heading}: {line.text}\n" for line in reversed(found)}
+        if found:
+            is_of_lines = all(word in line.text.lower() for line in found for word in words)
+            every = [f"{line.topic}: {line.heading}: {line.text}\n" for line in found]
+            return every if is_of_lines else list(reversed(first.values()))
+    return []
+
+
+class _Line(NamedTuple):
+    """A line of the guide."""
+
+    topic: str
+    heading: str
+    text: str
+    paragraph: str  # the text between empty lines that it is in, in lower case
+
+
+def _lines() -> Iterator[_Line]:
     for name in TOPICS:
         heading = ""
         in_block = False
-        for line in text_of(name).splitlines():
-            if line.startswith("```"):
-                in_block = not in_block
-            elif not in_block and re.match("#+ ", line):
-                heading = line.lstrip("# ")
-            if word in line.lower():
-                yield f"{name}: {heading}: {line}\n"
+        for paragraph in text_of(name).split("\n\n"):
+            for line in paragraph.splitlines():
+                if line.startswith("```"):
+                    in_block = not in_block
+                elif not in_block and re.match("#+ ", line):
+                    heading = line.lstrip("# ")
+                yield _Line(name, heading, line, paragraph.lower())
 
 
 def text_of(topic: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,7 @@ import click
 from gradeval import process
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, echo_error, input_files, with_job
-from gradeval.errors import MetricError
+from gradeval.errors import InputError, InputErrors, MetricError
 from gradeval.options import Options
 
 if TYPE_CHECKING:
@@ -27,6 +29,23 @@ PLACES = 4
 # what a user of the command can do something about, and does not know from its output
 TOLD = {"duplicates", "subtopics", "extra_fields", "ranks", "missing", "unjudged", "nothing_judged"}
 TOLD |= {"qrels_as_run", "identical_ids", "ties"}
+
+
+@contextmanager
+def _naming_convert() -> Iterator[None]:
+    """Errors of files in other formats name what makes them TREC's, and no options, which these commands lack."""
+    try:
+        yield
+    except InputErrors as error:
+        raise InputErrors([*map(_with_convert, error.errors)], error.total, error.end) from None
+    except InputError as error:
+        raise _with_convert(error) from None
+
+
+def _with_convert(error: InputError) -> InputError:
+    makes = f"'gradeval convert {error.path} NEW --to trec' makes it a file of TREC"
+    hint = re.sub(r"--(qrels|run)-format \w+ reads it", makes, error.hint)
+    return InputError(error.path, error.what, line=error.line, hint=hint)
 
 
 class AbbreviatedCommand(cli.Command):
@@ -139,7 +158,8 @@ def trec_eval_command(
         run_format="trec",
     )
     specs = [measure.spec for measure in chosen]
-    results = complete(evaluate_all(Plan(specs, options, as_trec_eval=True), qrels, [(None, run)]))
+    with _naming_convert():
+        results = complete(evaluate_all(Plan(specs, options, as_trec_eval=True), qrels, [(None, run)]))
     reported = (NoticeKind.DUPLICATES, NoticeKind.SUBTOPICS, NoticeKind.QRELS_AS_RUN)
     notices = [notice for notice in results.notices if notice.kind in reported]
     if missing := [*compress(results.queries, ~results.runs[0].counted)]:

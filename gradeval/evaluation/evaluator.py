@@ -343,7 +343,8 @@ class Collected:
         return part
 
     def results(self) -> Results:
-        return self._without_runs.replace(runs=tuple(self._runs), failed=tuple(self._failed))
+        of_runs = {"runs": tuple(self._runs), "failed": tuple(self._failed)}
+        return self._without_runs.replace(**of_runs, without_relevant=self._empty)
 
     def together(self) -> Together:
         depths = [(run.name, run.depths) for run in self._runs]

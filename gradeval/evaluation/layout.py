@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from gradeval.compare_options import Groups
 from gradeval.errors import OptionError, visible
+from gradeval.evaluation.groups import results_of_groups
 from gradeval.evaluation.results import MetricColumn, Results, failed_to_dicts
-from gradeval.notices import lines
+from gradeval.notices import lines, many
 from gradeval.registry.spec import Spec
 from gradeval.render import Digits
 from gradeval.render import document as doc
@@ -28,47 +32,55 @@ def document(
     labels: Sequence[str] | None = None,
     signature: bool = False,
     rank: str | None = None,
+    by: Groups = (),
+    spread: bool = False,
 ) -> doc.OutputDocument:
     """Runs and metrics are in the given order, counted queries in qrels order. wide: queries are rows and runs
     columns, for each metric, but in json and jsonl. labels: for trec, the first column of each metric, by
     default its name in trec_eval. signature: that of each metric, in md, latex and json. rank: the metric by
-    which runs have a rank, in a column. Raises OptionError.
+    which runs have a rank, in a column. by: groups of queries, whose means are printed too. spread: of each
+    query the lowest, median and highest value over the runs, in place of the values of runs. Raises
+    OptionError.
     """
-    ranks = None if rank is None else results.ranks(rank, options.digits)
+    if spread:
+        return _document_of_spread(results, options)
     if wide and (options.format == "trec" or _limits(results)):
         message = "the format trec" if options.format == "trec" else "ranges and intervals"
         raise OptionError(f"{message} cannot be printed wide")
     texts = partial(_texts, digits=options.digits)
     of_words = partial(texts, escape=doc.not_a_formula if options.spreadsheet else str)
     parts = partial(_parts, results, per_query, summary)
+    groups = _Groups(results_of_groups(results, by), rank, options.digits)
 
     def blocks() -> Iterator[doc.Grid | doc.Lines]:
         of_tables = partial(texts, escape=visible)
         if wide:
             yield from _wide_grids(results, per_query, summary, of_tables)
         else:
-            yield from _grids(results, per_query, summary, of_tables, ranks)
+            yield from _grids(results, per_query, summary, of_tables, groups.ranks(results))
+        yield from groups.grids(of_tables)
         if signature and options.format != "table":  # in the formats of papers
             yield doc.Lines(list(map(visible, results.signatures())))
 
     def rows() -> list[doc.Rows]:
-        if not wide:
-            return [_long_rows(results, parts(), of_words, "", ranks=ranks)]
-        by_metric = _by_metric(results, per_query, summary, of_words)
-        cells: Iterator[list[list[doc.Text]]] = (
-            [[ids, str(spec), *columns]] for spec, ids, columns in by_metric
-        )
-        return [doc.Rows(("query", "metric", *(run.name for run in results.runs)), cells, frozenset((0, 1)))]
+        if wide:
+            return [_wide_rows(results, per_query, summary, of_words)]
+        return [groups.rows(results, parts(), partial(_long_rows, texts=of_words, absent=""))]
 
     def records() -> doc.Rows:
         from json.encoder import encode_basestring_ascii
 
-        return _long_rows(results, parts(), _exact_texts, "null", encode_basestring_ascii, ranks=ranks)
+        write = partial(_long_rows, texts=_exact_texts, absent="null", word=encode_basestring_ascii)
+        return groups.rows(results, parts(), write, encode_basestring_ascii)
+
+    def content() -> dict[str, Any]:
+        of_all = _content(results, per_query, summary, signature, groups.ranks(results))
+        return {**of_all, **groups.content()}
 
     return doc.OutputDocument(
         blocks=blocks,
         rows=rows,
-        content=lambda: _content(results, per_query, summary, signature, ranks),
+        content=content,
         records=records,
         columns=lambda: _trec_eval(results, parts(), partial(texts, width=6, signed=True), labels),
     )
@@ -155,6 +167,13 @@ def _long_rows(
 
 def _rank(rank: int | None, absent: str) -> str:
     return absent if rank is None else str(rank)
+
+
+def _wide_rows(results: Results, per_query: bool, summary: bool, texts: Texts) -> doc.Rows:
+    """A row for each metric and query, with a column for each run."""
+    by_metric = _by_metric(results, per_query, summary, texts)
+    cells: Iterator[list[list[doc.Text]]] = ([[ids, str(spec), *columns]] for spec, ids, columns in by_metric)
+    return doc.Rows(("query", "metric", *(run.name for run in results.runs)), cells, frozenset((0, 1)))
 
 
 def _by_metric(
@@ -290,6 +309,109 @@ def _content(
         "failed": failed_to_dicts(results.failed),
         "runs": of_runs,
     }
+
+
+class _Groups(NamedTuple):
+    """The results of groups of queries, and the ranks of runs, each where it is asked for."""
+
+    results: Mapping[str, Results]
+    rank: str | None  # the metric of ranks
+    digits: Digits
+
+    def ranks(self, results: Results) -> Ranks | None:
+        return None if self.rank is None else results.ranks(self.rank, self.digits)
+
+    def grids(self, texts: Texts) -> Iterator[doc.Grid]:
+        """A table of the means of each group."""
+        for name, part in self.results.items():
+            title = f"{visible(name)}: {many(_counted(part), 'query', 'queries')}"
+            yield _summary_grid(part, texts, self.ranks(part)).replace(title=title)
+
+    def rows(
+        self,
+        results: Results,
+        parts: Iterator[_Part],
+        write: Callable[..., doc.Rows],
+        word: Callable[[str], str] = str,
+    ) -> doc.Rows:
+        """The rows of all queries, then those of the means of each group, behind its name. word: writes it."""
+        of_all = write(results, parts, ranks=self.ranks(results))
+        if not self.results:
+            return of_all
+        by_name = {ALL: of_all}
+        for name, part in self.results.items():
+            by_name[name] = write(part, _parts(part, False, True), ranks=self.ranks(part))
+        named = ((word(name), rows) for name, rows in by_name.items())
+        together = ([[name, *row] for row in part] for name, rows in named for part in rows.parts)
+        names = frozenset({0, *(column + 1 for column in of_all.names)}) if of_all.names else of_all.names
+        return doc.Rows(("group", *of_all.head), together, names)
+
+    def content(self) -> dict[str, Any]:
+        """The means of each group, if there are any."""
+        content = []
+        for name, part in self.results.items():
+            runs = _content(part, False, True, False, self.ranks(part))["runs"]
+            content.append({"group": name, "queries": _counted(part), "runs": runs})
+        return {"groups": content} if content else {}
+
+
+def _counted(results: Results) -> int:
+    """How many queries count for any run."""
+    return int(results.counted_by_any.sum())
+
+
+_SPREAD = [
+    doc.Column("query", "query", doc.NAME),
+    doc.Column("metric", "", doc.WORD),
+    doc.Column("lowest", "lowest", doc.NUMBER),
+    doc.Column("lowest_run", "run", doc.NAME),
+    doc.Column("median", "median", doc.NUMBER),
+    doc.Column("highest", "highest", doc.NUMBER),
+    doc.Column("highest_run", "run", doc.NAME),
+]
+
+
+def _document_of_spread(results: Results, options: doc.RenderOptions) -> doc.OutputDocument:
+    """Of each query and metric the lowest, median and highest value over the runs, and whose they are."""
+    if len(results.runs) < 2:
+        raise OptionError("a spread is over two runs or more")
+    rows = {spec: list(_spread(results, spec)) for spec in results.specs if _has_spread(spec)}
+    every = [row for of_metric in rows.values() for row in of_metric]
+    content = [doc.exact(row) for row in every]
+
+    def blocks() -> Iterator[doc.Grid]:
+        for spec, of_metric in rows.items():
+            title = f"{spec.display} over {many(len(results.runs), 'run', 'runs')}"
+            left = frozenset((0, 2, 5))
+            yield doc.grid_of(title, _SPREAD, of_metric, options.digits).replace(left_columns=left)
+
+    return doc.OutputDocument(
+        blocks=blocks,
+        rows=lambda: [doc.rows_of(_SPREAD, every, options.digits)],
+        content=lambda: {**_content(results, False, True, False, None), "spread": content},
+        records=lambda: content,
+    )
+
+
+def _has_spread(spec: Spec) -> bool:
+    return spec.metric.per_query and not spec.metric.text
+
+
+def _spread(results: Results, spec: Spec) -> Iterator[dict[str, Any]]:
+    """The rows of the queries for which any run has a value; of equal runs the first is named."""
+    values = np.array([results.values(r, spec) for r in range(len(results.runs))])
+    for q in np.flatnonzero(~np.isnan(values).all(axis=0)).tolist():
+        of_query = values[:, q]
+        lowest, highest = int(np.nanargmin(of_query)), int(np.nanargmax(of_query))
+        yield {
+            "query": results.queries[q],
+            "metric": str(spec),
+            "lowest": float(of_query[lowest]),
+            "lowest_run": results.runs[lowest].name,
+            "median": float(np.nanmedian(of_query)),
+            "highest": float(of_query[highest]),
+            "highest_run": results.runs[highest].name,
+        }
 
 
 def _content_of_run(

@@ -202,6 +202,7 @@ class Results(Record, WithNotices, eq=False):
     failed: tuple[FailedRun, ...] = ()
     groups_sha256: str | None = None
     chosen: int = 0
+    without_relevant: Bools | None = None  # which queries have nothing relevant to each metric, (M, Q)
     later: LaterNotices | None = None  # of Evaluator.evaluate(), which keeps what was evaluated
 
     @cached_property
@@ -247,12 +248,25 @@ class Results(Record, WithNotices, eq=False):
         limits: Floats = of_runs.reshape(len(self.runs), -1, len(self.specs)).swapaxes(0, 1)
         return limits
 
+    @property
+    def counted_by_any(self) -> Bools:
+        """Which queries count for any run, (Q,)."""
+        counted = np.zeros(len(self.queries), np.bool_)
+        for run in self.runs:
+            counted |= run.counted
+        return counted
+
     def by_id(self) -> Results:
         """The same results with the queries ordered by their ids as bytes, as in trec_eval."""
         ids = [query.encode("utf-8", "surrogateescape") for query in self.queries]
-        order = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
-        queries = tuple(self.queries[q] for q in order.tolist())
-        return self.replace(queries=queries, runs=tuple(run.taken(order) for run in self.runs))
+        return self.taken(np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64))
+
+    def taken(self, positions: Ints) -> Results:
+        """The same results of some of the queries, in this order; the notices stay those of all."""
+        queries = tuple(self.queries[q] for q in positions.tolist())
+        runs = tuple(run.taken(positions) for run in self.runs)
+        empty = None if self.without_relevant is None else self.without_relevant[:, positions]
+        return self.replace(queries=queries, runs=runs, without_relevant=empty)
 
     def sorted_by(self, metric: str | Spec | int, *, worst_first: bool = False) -> Results:
         """The same results with the runs ordered by the summary value of a metric, the best first. For a metric

@@ -15,6 +15,7 @@ from gradeval.registry.dialects import GROUPS, MEASURES, PROVIDERS, SAME_NAMES, 
 from gradeval.registry.metric import REGISTRY, Metric, fold
 from gradeval.registry.params import Param
 from gradeval.registry.spec import Spec, load_plugins, metric_meant, metric_of, parse
+from gradeval.registry.synonyms import normalized, synonyms
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
@@ -32,7 +33,7 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     if graded:
         metrics = [metric for metric in metrics if is_graded(metric)]
     # the best-known families come first in the registry
-    listed = {f"best matches of '{word}' first": _best(word, metrics)} if word else _by_family(metrics)
+    listed = {f"best matches of '{word}' first": _matches(word, metrics)} if word else _by_family(metrics)
     rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in listed.items()}
     if not any(rows.values()):
         raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")
@@ -63,6 +64,11 @@ def _by_family(metrics: Sequence[Metric]) -> dict[str, list[Metric]]:
     return {name: [metric for metric in metrics if metric.group == name] for name in families}
 
 
+def _matches(word: str, metrics: Sequence[Metric]) -> list[Metric]:
+    """The metrics that have the words, then those that have other words for the same, the best first."""
+    return list(dict.fromkeys(metric for text in (word, *synonyms(word)) for metric in _best(text, metrics)))
+
+
 def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
     """The metrics that have all of the words, of which '_' separates some as a space does: the one whose
     summary they are, and that they name; then summaries that begin with them; names and summaries before other
@@ -70,7 +76,7 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
     """
     named = metric_meant(word)
     ranks = {}
-    word = re.sub(r"@\d+", "@k", word.lower()).replace("_", " ")  # pages have no cutoffs
+    word = normalized(word).replace("_", " ")  # pages have no cutoffs
     words = list(map(re.escape, word.split()))
     for metric in metrics:
         try:

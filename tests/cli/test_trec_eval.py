@@ -172,3 +172,12 @@ def test_measures_from_python() -> None:
         ("utility(weights=1/1/1/1,size=100)", "utility_1,1,1,1"),
     ]
     raises(MetricError, "no metrics given", parse_trec_eval, [""])
+
+
+def test_a_file_of_another_format_names_convert() -> None:
+    Path("q.csv").write_text("query,document,grade\nq1,a,1\n")
+    for command in ("trec_eval", "ir_measures"):
+        done = gradeval(command, "q.csv", "r", *(["AP"] if command == "ir_measures" else []))
+        assert "-format" not in done.err
+        if command == "trec_eval":
+            assert "'gradeval convert q.csv NEW --to trec' makes it a file of TREC" in done.err

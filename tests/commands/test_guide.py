@@ -64,6 +64,26 @@ def test_search() -> None:
     assert [item.value for item in completed] == ["pictures", "python", "plugins"]
 
 
+def test_search_by_words_and_synonyms() -> None:
+    """All words in a line, or in a paragraph, or other words for the same."""
+    lines = gradeval("guide", "--search", "weights traffic").out.splitlines()
+    assert lines and all("weights" in line.lower() and "traffic" in line.lower() for line in lines)
+    for words in (
+        "leaderboard",
+        "rank correlation",
+        "chunk",
+        "LLM",
+        "early stopping",
+        "RBO",
+        "precision at 10",
+    ):
+        assert gradeval("guide", "--search", words).out or words in ("RBO", "precision at 10"), words
+    first = {"rank correlation": "tau", "precision at 10": "P", "RBO": "Compat", "hit rate": "Success"}
+    for words, metric in first.items():
+        listed = gradeval("metrics", "--search", words).out.splitlines()
+        assert metric in [line.split()[0] for line in listed[1:5] if line], words
+
+
 def test_unknown_topics() -> None:
     assert gradeval("guide", "CI").out == gradeval("guide", "ci").out
     assert "'zzz' is not one of 'evaluating', 'formats', " in fails("guide", "zzz")

@@ -19,6 +19,7 @@ from gradeval.errors import GradevalError, InputError, MetricError, first_names
 from gradeval.evaluation.caveats import left_out_of_groups
 from gradeval.evaluation.depths import Quantiles, apart
 from gradeval.evaluation.evaluator import complete, evaluate_all
+from gradeval.evaluation.groups import group_notices, positions_of_groups
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, failed_to_dicts
@@ -561,7 +562,7 @@ def compare_values(
     if options.sort is not None:
         values, options, judged = _sorted(values, options, judged)
     pairs = pairs_of(values, options)
-    parts = _parts(values, options.by)
+    parts = parts_by_group(values, options.by)
     changes: list[dict[str, Any]] = []
     if not sections:
         by_id = {group: part.in_order_of_ids() for group, part in parts.items()}
@@ -572,7 +573,9 @@ def compare_values(
     else:
         notices = [*notices, *_of_few_pairs({None: min(pair.n for pair in sections[0].comparisons)})]
     compared = chain.from_iterable(section.comparisons for section in sections)
-    all_notices = [*notices, *without_p(compared, options.min_coverage), *_of_groups(values, options.by)]
+    all_notices = [*notices, *without_p(compared, options.min_coverage)]
+    counted = np.asarray(~np.isnan(values.values).all(axis=(0, 1)))
+    all_notices += group_notices(values.queries, counted, options.by)
     if judged is not None:
         all_notices += judged.notices(values.runs)
         # it is shown beside the comparisons only where runs differ in it, and where it is not among them
@@ -663,30 +666,13 @@ def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
     return tuple((baseline, run) for run in range(count) if run != baseline)
 
 
-def _parts(values: QueryValues, groups: Groups) -> dict[str | None, QueryValues]:
+def parts_by_group(values: QueryValues, groups: Groups) -> dict[str | None, QueryValues]:
     """All queries, then those of each group. Raises InputError where no group has a query of the values."""
+    of_groups = positions_of_groups(values.queries, groups)
     parts: dict[str | None, QueryValues] = {None: values}
-    position = {query: q for q, query in enumerate(values.queries)}
-    for group, ids in groups:
-        if chosen := sorted(position[query] for query in ids if query in position):
-            parts[group] = values.part(np.array(chosen), f" of {group}")
-    if groups and len(parts) == 1:
-        raise InputError("groups", "none of their queries is among those compared", hint="Check the query ids")
+    for group, positions in of_groups.items():
+        parts[group] = values.part(positions, f" of {group}")
     return parts
-
-
-def _of_groups(values: QueryValues, groups: Groups) -> Iterator[Notice]:
-    """The notices of queries that are in no group, and of queries of groups that are not compared."""
-    if not groups:
-        return
-    grouped = dict.fromkeys(query for _, ids in groups for query in ids)
-    queries = set(values.queries)
-    counted = values.select(np.flatnonzero(~np.isnan(values.values).all(axis=(0, 1)))).queries
-    ungrouped = [query for query in counted if query not in grouped]
-    unknown = [query for query in grouped if query not in queries]
-    for kind, ids in (NoticeKind.UNGROUPED, ungrouped), (NoticeKind.UNKNOWN_GROUPED, unknown):
-        if ids:
-            yield Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES]))
 
 
 def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[PairComparison]:

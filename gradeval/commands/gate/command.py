@@ -60,7 +60,7 @@ _CHECKS = {
     "require": (
         "METRIC >= X",
         "The value must be >=, >, <= or < X. METRIC may be num_q, Judged@10, or coverage, the share of the "
-        "judged queries that are in the run.",
+        "judged queries that are in the run. In every check METRIC[GROUP] is of a group of queries (--by).",
     ),
     "max-drop": ("METRIC X", "The mean must not fall by more than X, or X% of the baseline's; a point check."),
     "no-worse": (
@@ -105,6 +105,12 @@ _check_options = cli.together(
     help="Do not judge runs with fewer of the judged queries than this, or metrics with values for fewer, "
     "unless --allow undefined (exit code 2). Default: 100, or for RUN what --require 'coverage >= X' says.",
 )
+@cli.row_option(
+    CompareOptions,
+    "by",
+    section="What is judged",
+    help="Groups of queries, 'query TAB group' lines, which checks name: 'nDCG@10[head] >= 0.4'.",
+)
 @_against("--init", "Write a commented file of checks from today's values, and judge nothing.")
 @_against(
     "--update-baseline",
@@ -139,6 +145,7 @@ def gate_command(
     run: str | None,
     config: str | None,
     baseline: str | None,
+    by: str | None,
     init: bool,
     metrics: tuple[str, ...],
     junit: str | None,
@@ -172,7 +179,7 @@ def gate_command(
         file = gate.open_config(config)
         read = [path, *gate.named_files(file)]
         reports.open(*read)
-        settings = gate.read_config(file, texts, baseline, min_coverage)
+        settings = gate.read_config(file, texts, baseline, min_coverage, by)
         reports.describe(settings)
         chosen = _chosen_options(options, settings)
         reports.describe_evaluation(qrels, chosen)
@@ -206,7 +213,9 @@ def _check_usage(job: Job) -> None:
     is_forced = values["force"]
     checks = [values[kind.replace("-", "_")] for kind in gate.KINDS]
     reports = [values["junit"], values["github"], job.asked_format]
-    if is_init and any([*checks, *reports, values["config"], values["name"], values["update_baseline"]]):
+    if is_init and any(
+        [*checks, *reports, values["config"], values["name"], values["update_baseline"], values["by"]]
+    ):
         raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
     if values["metrics"] and not is_init:
         raise click.UsageError("-m requires --init: the checks name their metrics.")
@@ -360,7 +369,14 @@ class _Reports:
         if job.report_failed(results.failed):
             errors = dict.fromkeys(str(run.error) for run in results.failed)
             return GateReport(problems=tuple("\n".join(errors).split("\n")))
-        report = judge(results, settings.checks, settings.min_coverage, allow=job.allow, worst=worst)
+        report = judge(
+            results,
+            settings.checks,
+            settings.min_coverage,
+            allow=job.allow,
+            worst=worst,
+            groups=settings.groups,
+        )
         if report.counts["error"] == len(report.outcomes):  # the reason comes first, and nothing else
             return report
         of_ids = job.query_ids.notices if job.query_ids else ()

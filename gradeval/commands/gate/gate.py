@@ -24,8 +24,10 @@ from gradeval.commands.compare.coverage import (
     coverage_of_runs,
     missing_notices,
 )
+from gradeval.compare_options import CompareOptions, Groups
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
 from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.groups import results_of_groups
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results, Runs, SavedResult
 from gradeval.evaluation.runs import with_saved
@@ -62,7 +64,7 @@ KINDS = {  # an example of each kind, and its form
 }
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.gradeval.gate"  # of pyproject.toml
-_KEYS = (*KINDS, "baseline", "min-coverage", "name", "options")
+_KEYS = (*KINDS, "baseline", "min-coverage", "name", "by", "options")
 _IS_TEXT = " is text and cannot be checked"
 FULL_COVERAGE = 100.0  # percent
 MISSING_SHOWN = 5  # ids of queries that a run lacks
@@ -82,6 +84,7 @@ class Check:
     amount: float = 0.0  # of REQUIRE the bound, of others that by which the metric may fall, in its unit
     is_relative: bool = False  # whether the amount is in percent of the baseline's mean
     share: float = 0.0  # of MAX_QUERY_DROP, the percentage of queries that may fall by more
+    group: str = ""  # of queries, '' for all
 
     @property
     def needs_baseline(self) -> bool:
@@ -92,10 +95,15 @@ class Check:
         """The canonical name of the metric, or 'coverage'."""
         return COVERAGE if self.spec is None else str(self.spec)
 
+    @property
+    def label(self) -> str:
+        """The metric, and the group of queries if it is of one."""
+        return f"{self.metric}[{self.group}]" if self.group else self.metric
+
     def __str__(self) -> str:
         if self.kind == REQUIRE:
-            return f"{self.metric} {self.operator} {_text(self.amount)}"
-        words = [self.kind, self.metric]
+            return f"{self.label} {self.operator} {_text(self.amount)}"
+        words = [self.kind, self.label]
         if self.kind != NO_WORSE:
             words.append(_text(self.amount) + "%" * self.is_relative)
         if self.kind == MAX_QUERY_DROP:
@@ -121,20 +129,28 @@ def parse_checks(kind: str, text: str) -> list[Check]:
         check = _without_metric(kind, match.groupdict())
     except ValueError:
         raise wrong(f"not a finite number, as in '{example}'") from None
-    names = match["metrics"].lower()
+    metrics, group = _split_group(match["metrics"])
+    check = replace(check, group=group)
+    names = metrics.lower()
     if reason := _invalid_numbers(check, names):
         raise wrong(reason)
     if kind == REQUIRE and names == COVERAGE:
         return [check]
     if COVERAGE in names.split():  # without a cutoff it is no metric, unlike FreshStack's
         raise wrong(f"{COVERAGE} is checked by itself, with {REQUIRE}")
-    specs = parse(match["metrics"])
+    specs = parse(metrics)
     for spec in specs:
         if spec.metric.text:
             raise OptionError(f"{spec}{_IS_TEXT}")
         if reason := _unsuitable_metric(check, spec):
             raise wrong(reason)
     return [replace(check, spec=spec) for spec in specs]
+
+
+def _split_group(metrics: str) -> tuple[str, str]:
+    """The metrics, and the group of queries in brackets behind them, '' without one."""
+    match = re.fullmatch(r"(.*?\S)\[([^\[\]]+)\]", metrics.strip(), re.DOTALL)
+    return (match[1], match[2].strip()) if match else (metrics, "")
 
 
 def _without_metric(kind: str, parts: Mapping[str, str | None]) -> Check:
@@ -213,7 +229,10 @@ class CheckOutcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Its fields, and those of its check as text."""
-        check = {"check": str(self.check), "kind": self.check.kind, "metric": self.check.metric}
+        of_check = self.check
+        check = {"check": str(of_check), "kind": of_check.kind, "metric": of_check.metric}
+        if of_check.group:
+            check["group"] = of_check.group
         return {**check, **vars(self), **check, "worst": [query.to_dict() for query in self.worst]}
 
 
@@ -299,23 +318,29 @@ def judge(
     *,
     allow: Collection[NoticeKind] = (),
     worst: int = 5,
+    groups: Groups = (),
 ) -> GateReport:
     """Judge results of a run, and of its baseline if there is a second one. min_coverage: the percentage of the
     judged queries that each must have, and for which a metric must have a value unless allow has UNDEFINED; by
     default all, but of the run what a check of its coverage requires. worst: queries to list for each check.
+    groups: of queries, which checks name. Raises OptionError, InputError.
     """
     percent = FULL_COVERAGE if min_coverage is None else min_coverage
     percent_defined = percent
     lacks = [_lacks(results, r, percent) for r in range(len(results.runs))]
     required_coverage = [
-        check.amount for check in checks if check.spec is None and check.operator in (">=", ">")
+        check.amount
+        for check in checks
+        if check.spec is None and not check.group and check.operator in (">=", ">")
     ]
     if required_coverage and min_coverage is None:
         lacks[RUN] = ""  # the check of the coverage fails where it has too few
         percent_defined = 100 * max(required_coverage)
+    by_group = {"": results, **_results_of_groups(results, checks, groups)}
     outcomes = []
     for check in checks:
-        outcome = (_against_baseline if check.needs_baseline else _require)(check, results, worst)
+        judge_check = _against_baseline if check.needs_baseline else _require
+        outcome = judge_check(check, by_group[check.group], worst)
         undefined = "" if NoticeKind.UNDEFINED in allow else _undefined(check, results, percent_defined)
         if reason := outcome.reason or undefined or next(filter(None, lacks), ""):
             outcome = replace(outcome, verdict="error", reason=reason)
@@ -327,6 +352,20 @@ def judge(
         notices=tuple(_notices(results, checks, outcomes)),
         inputs={"qrels": results.judged_by, "options": dict(results.options)},
     )
+
+
+def _results_of_groups(results: Results, checks: Sequence[Check], groups: Groups) -> dict[str, Results]:
+    """The results of each group that a check names. Raises OptionError where there is no such group."""
+    named = [check for check in checks if check.group]
+    if not named:
+        return {}
+    if not groups:
+        raise OptionError(f"'{named[0]}' is of a group of queries. Add --by FILE, with 'query TAB group' lines")
+    of_groups = results_of_groups(results, groups)
+    for check in named:
+        if check.group not in of_groups:
+            raise OptionError(f"'{check}': no query is in such a group: there are {first_names(of_groups)}")
+    return of_groups
 
 
 def _notices(results: Results, checks: Sequence[Check], outcomes: Iterable[CheckOutcome]) -> list[Notice]:
@@ -413,13 +452,32 @@ def _required_value(spec: Spec | None, results: Results) -> tuple[float, int]:
 def _worst_required(check: Check, results: Results, count: int) -> tuple[WorstQuery, ...]:
     """The queries that count most against a check of a value, as many as this."""
     if check.spec is None:
-        missing = [query for notice in missing_notices(results, RUN) for query in notice.queries]
+        missing = _missing_ids(results)
         return tuple(WorstQuery(query, math.nan) for query in missing[:count])
     if not check.spec.metric.per_query:
         return ()
     by_id = comparison.QueryValues.of(results, [check.spec]).in_order_of_ids()
     gains = by_id.values[RUN, 0] * (1 if check.operator in (">=", ">") else -1)
-    return _worst(by_id, comparison.lowest(gains, count))
+    empty = _without_relevant(results, check.spec)
+    lowest = comparison.lowest(gains, len(gains))
+    relevant_first = sorted(lowest, key=lambda q: by_id.queries[q] in empty)
+    return _worst(by_id, relevant_first[:count])
+
+
+def _missing_ids(results: Results) -> list[str]:
+    """The judged queries that the run lacks; the first ones where no more is known."""
+    missing = results.runs[RUN].missing
+    if missing is None:
+        return [query for notice in missing_notices(results, RUN) for query in notice.queries]
+    return [results.queries[q] for q in np.flatnonzero(missing).tolist()]
+
+
+def _without_relevant(results: Results, spec: Spec) -> set[str]:
+    """The queries without a document that is relevant to the metric, where these are known."""
+    if results.without_relevant is None:
+        return set()
+    empty = results.without_relevant[results.specs.index(spec)]
+    return {results.queries[q] for q in np.flatnonzero(empty).tolist()}
 
 
 def _worst(values: comparison.QueryValues, positions: Iterable[int]) -> tuple[WorstQuery, ...]:
@@ -519,6 +577,7 @@ class GateConfig:
     min_coverage: float | None
     options: Mapping[str, Any]  # those of the evaluation that the file has, by the names of Options
     name: str
+    groups: Groups = ()  # of queries
 
 
 def open_config(path: str | None) -> TomlFile:
@@ -543,13 +602,17 @@ def named_files(file: TomlFile) -> list[str]:
     """The files that a configuration names, even where it has errors."""
     folder = os.path.dirname(file.path)
     options = _mapping(file.content.get("options"))
-    paths = [file.content.get("baseline"), *(options.get(name) for name in FILE_PATHS)]
+    paths = [file.content.get("baseline"), file.content.get("by"), *(options.get(name) for name in FILE_PATHS)]
     files = [labelled(os.path.join(folder, path))[1] for path in paths if isinstance(path, str)]
     return files + files_named(options.get("query_ids"), folder)
 
 
 def read_config(
-    file: TomlFile, texts: Mapping[str, Iterable[str]], baseline: str | None, min_coverage: float | None
+    file: TomlFile,
+    texts: Mapping[str, Iterable[str]],
+    baseline: str | None,
+    min_coverage: float | None,
+    by: str | None = None,
 ) -> GateConfig:
     """The configuration of a file, and of the command line: checks are added, the others come first."""
     folder = os.path.dirname(file.path)
@@ -574,7 +637,10 @@ def read_config(
         min_coverage = float(content["min-coverage"])
     of_evaluation = {name: getattr(evaluation, name) for name in options}
     name = content.get("name", "")
-    return GateConfig(tuple(dict.fromkeys(checks)), baseline, min_coverage, of_evaluation, name)
+    if not by and "by" in content:
+        by = os.path.join(folder, content["by"])
+    groups = CompareOptions(by=by or None).by
+    return GateConfig(tuple(dict.fromkeys(checks)), baseline, min_coverage, of_evaluation, name, groups)
 
 
 def _checks_of_file(file: TomlFile, table: str) -> Iterator[Check]:
@@ -603,6 +669,7 @@ def _check_values(file: TomlFile, table: str) -> None:
 
     for key, is_valid, expected in (
         ("baseline", is_path, "the path of a file"),
+        ("by", is_path, "the path of a file"),
         ("min-coverage", is_percentage, "a percentage from 0 to 100"),
         ("name", lambda value: isinstance(value, str), "a string"),
         ("options", lambda value: isinstance(value, Mapping), "a table"),

@@ -52,6 +52,7 @@ _ENDINGS = ("", ".html", ".htm")
 )
 @cli.row_option(Options, "interval", section="Page")
 @cli.row_option(CompareOptions, "sort", section="Page")
+@cli.row_option(CompareOptions, "by", section="Page", help=cli.BY)
 @comparison_options
 @cli.measure_options(f"{COMPARED_METRICS}, or all that saved results have")
 @cli.row_option(Options, "query_weights")

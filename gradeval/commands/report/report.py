@@ -107,7 +107,7 @@ class Report(WithNotices):
 
 
 _COMPARED = {name: row for name, row in CompareOptions.table.items() if row.section in (COMPARISON, OTHER)}
-_COMPARED["sort"] = CompareOptions.table["sort"]
+_COMPARED |= {name: CompareOptions.table[name] for name in ("sort", "by")}
 
 
 @takes({**_COMPARED, **OF_WEIGHTED_RUNS})
@@ -153,24 +153,16 @@ def report(
         complete(results)
     if compared_as.all_pairs and len(results.runs) == 1:
         raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
-    failed = {of_run.path for of_run in results.failed}
-    runs = [
-        (name, run)
-        for position, (name, run) in enumerate(runs, 1)
-        if path_of(run, name or f"run{position}") not in failed
-    ]
+    runs = _without_failed(runs, results)
     names = [run.name for run in results.runs]
     results, compared_as = _sorted(results, compared_as)
     order = [names.index(run.name) for run in results.runs]
     counted = np.logical_or.reduce([run.counted for run in results.runs])
     values = compare.QueryValues.of(results, specs).select(counted).weighing()
     comparison = compare.compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
-    queries = _queries_to_explain(values, explain)
-    explained: dict[str, ExplainedQuery] = {}
-    for query, of_query in _explained_queries(qrels, runs, order, queries, specs=specs, options=evaluation):
-        if progress is not None:
-            progress(len(explained), len(queries))
-        explained[query] = of_query
+    queries = _queries_to_explain(values, explain, _with_relevant(results))
+    of_queries = _explained_queries(qrels, runs, order, queries, specs=specs, options=evaluation)
+    explained = _collected(of_queries, len(queries), progress)
     documents = {name for of_query in explained.values() for name, _ in of_query.documents}
     return warned(
         Report(
@@ -190,6 +182,25 @@ def report(
     )
 
 
+def _without_failed(runs: Runs, results: Results) -> Runs:
+    """The runs that could be evaluated."""
+    failed = {of_run.path for of_run in results.failed}
+    paths = (path_of(run, name or f"run{position}") for position, (name, run) in enumerate(runs, 1))
+    return [pair for pair, path in zip(runs, paths, strict=True) if path not in failed]
+
+
+def _collected(
+    of_queries: Iterable[tuple[str, ExplainedQuery]], count: int, progress: Callable[[int, int], None] | None
+) -> dict[str, ExplainedQuery]:
+    """By query, of `count` queries; progress is told before each."""
+    explained: dict[str, ExplainedQuery] = {}
+    for query, of_query in of_queries:
+        if progress is not None:
+            progress(len(explained), count)
+        explained[query] = of_query
+    return explained
+
+
 def _check_failed(results: Results) -> None:
     """Raise InputErrors where several runs could not be read."""
     errors = [error for failed in results.failed for error in getattr(failed.error, "errors", [failed.error])]
@@ -197,12 +208,21 @@ def _check_failed(results: Results) -> None:
         raise InputErrors(errors, sum(getattr(failed.error, "total", 1) for failed in results.failed))
 
 
-def _queries_to_explain(values: compare.QueryValues, count: int) -> list[str]:
-    """Those on which the runs differ most by the first metric, or, of one run, the worst; in their order."""
+def _with_relevant(results: Results) -> set[str]:
+    """The queries that have a relevant document."""
+    has_relevant = np.nan_to_num(results.values(0, "num_rel")) > 0
+    return {results.queries[q] for q in np.flatnonzero(has_relevant).tolist()}
+
+
+def _queries_to_explain(values: compare.QueryValues, count: int, with_relevant: set[str]) -> list[str]:
+    """Those on which the runs differ most by the first metric, or, of one run, the worst, those with a relevant
+    document first; in their order.
+    """
     first = values.values[:, 0]
     spread = np.fmin.reduce(first) - np.fmax.reduce(first)
     worth = spread if len(first) > 1 else values.metrics[0].sign * first[0]
-    chosen = np.sort(np.argsort(worth, kind="stable")[:count])
+    is_empty = [query not in with_relevant for query in values.queries]
+    chosen = np.sort(np.lexsort((worth, is_empty) if len(first) == 1 else (worth,))[:count])
     return [values.queries[q] for q in chosen.tolist()]
 
 
@@ -382,7 +402,8 @@ def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
         [run], [of_run] = report.values.runs, report.values.means
         means = [number(mean, digits) for mean in of_run.tolist()]
         rows = list(zip(names, means, _ends_of_means(report, 0, digits), strict=True))
-        return [(doc.Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows), False)]
+        of_all = doc.Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows)
+        return [(of_all, False), *((grid, False) for grid in _means_of_groups(report, digits))]
     several = report.comparison.options.all_pairs
     sections = report.comparison.sections
     table, differences = means_and_differences(report.comparison, digits, sections[0], several)
@@ -391,7 +412,24 @@ def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
         runs = enumerate(map(visible, report.values.runs))
         intervals = [(run, *_ends_of_means(report, r, digits)) for r, run in runs]
         grids.append((doc.Grid(f"{percent} intervals of the means", ("run", *names), intervals), False))
-    return [*grids, (differences, False)]
+    grids.append((differences, False))
+    for section in sections[1:]:
+        of_group, of_pairs = means_and_differences(report.comparison, digits, section, several)
+        grids += [(of_group, several), (of_pairs, False)]
+    return grids
+
+
+def _means_of_groups(report: Report, digits: Digits) -> Iterator[doc.Grid]:
+    """The means of one run for each group of queries, if there are any."""
+    parts = compare.parts_by_group(report.values, report.options.by)
+    rows = [
+        (visible(group), f"{len(part.queries):,}", *(number(mean, digits) for mean in part.means[0].tolist()))
+        for group, part in parts.items()
+        if group is not None
+    ]
+    if rows:
+        metrics = (visible(column.display) for column in report.values.metrics)
+        yield doc.Grid("Means by group", ("group", "queries", *metrics), rows)
 
 
 def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:

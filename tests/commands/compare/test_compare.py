@@ -239,7 +239,13 @@ def test_groups_repeat_everything() -> None:
         (NoticeKind.UNKNOWN_GROUPED, 1),
     ]
     assert found.warnings[0] == "1 group has fewer than 25 queries: small"
-    raises(InputError, "none of their queries is among those compared", compared, values, by={"elsewhere": "x"})
+    raises(
+        InputError,
+        "none of their queries is among those that are evaluated",
+        compared,
+        values,
+        by={"elsewhere": "x"},
+    )
 
 
 # from Python: gradeval.compare, Results.compare, their options
