@@ -33,7 +33,7 @@ TOLD |= {"qrels_as_run", "identical_ids", "ties"}
 
 @contextmanager
 def _naming_convert() -> Iterator[None]:
-    """Errors of files in other formats name what makes them TREC's, and no options, which these commands lack."""
+    """Errors of files in other formats name what makes them TREC's, not options, which these commands lack."""
     try:
         yield
     except InputErrors as error:
