@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gradeval.commands.files.validate import Validation as Validation
     from gradeval.commands.files.validate import validate as validate
     from gradeval.commands.plot import pictures as plot  # noqa: F401
+    from gradeval.commands.pool.pool import Pool as Pool
+    from gradeval.commands.pool.pool import pool as pool
     from gradeval.commands.report.report import Report as Report
     from gradeval.commands.report.report import report as report
     from gradeval.commands.study import experiments as study  # noqa: F401
@@ -51,6 +53,7 @@ _NAMES = {
     "commands.explain.explain": "Explanation explain",
     "commands.files.convert": "convert",
     "commands.files.validate": "Validation validate",
+    "commands.pool.pool": "Pool pool",
     "commands.report.report": "Report report",
     "errors": "GradevalError InputError MetricError OptionError",
     "evaluation.evaluator": "Evaluator evaluate",

@@ -131,6 +131,15 @@ class Evaluate(Runs, total=False):
     by_level: bool  # False
 
 
+class PoolKeywords(Runs, total=False):
+    order: Literal['depth', 'rrf', 'sample']  # 'depth'
+    pool_depth: int  # 100
+    top: int | None  # None
+    per_query: int | None  # None
+    size: int | None  # None
+    seed: int  # 1
+
+
 class Agreement(Runs, total=False):
     test: Literal['t', 'randomization', 'wilcoxon', 'sign', 'tukey']  # 't'
     correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none']  # 'holm'

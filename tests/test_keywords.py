@@ -31,6 +31,7 @@ FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
     "Divergence": [gradeval.study.divergence],
     "Agreement": [gradeval.study.agreement],
     "EstimateKeywords": [gradeval.estimate],
+    "PoolKeywords": [gradeval.pool],
     "PhiKeywords": [gradeval.plot.phi],
     "Files": [gradeval.convert],
     "Validate": [gradeval.validate],

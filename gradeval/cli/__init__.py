@@ -33,6 +33,7 @@ COMMANDS = {
     "batch": ("gradeval.commands.batch.command", "[OPTIONS] MANIFEST"),
     "guide": ("gradeval.commands.guide", "[TOPIC]"),
     "metrics": ("gradeval.commands.guide", "[NAME]..."),
+    "pool": ("gradeval.commands.pool.command", "[OPTIONS] [QRELS] RUN..."),
     "plot": ("gradeval.commands.plot.command", "PICTURE [OPTIONS]..."),
     "report": ("gradeval.commands.report.command", "[OPTIONS] QRELS RUN..."),
     "spark": ("gradeval.spark.command", "[OPTIONS] QRELS RUN..."),
@@ -59,6 +60,7 @@ Examples:
   gradeval gate qrels.txt bm25.run --require 'AP >= 0.2'
                                                   exit code 1 if it is lower
   gradeval batch batch.toml                       several systems on several collections
+  gradeval pool qrels.txt bm25.run dense.run      the documents to judge next
   gradeval metrics                                all metrics, one per line
   gradeval metrics nDCG                           the description of a metric
   gradeval guide                                  the user guide

@@ -377,7 +377,7 @@ _TYPES: dict[str, dict[str, Any]] = {  # by the type of a row: arguments of clic
 
 
 def row_option(table: type[opts.OptionTable], name: str, **changes: Any) -> Decorator:
-    """The option of a row of the table. changes: arguments of click.option, and the section, that differ."""
+    """The option of a row of the table. changes: flags, section and arguments of click.option that differ."""
     row = table.table[name]
     kind = row.kind
     arguments = {
@@ -397,7 +397,8 @@ def row_option(table: type[opts.OptionTable], name: str, **changes: Any) -> Deco
         arguments["type"] = Integer(*map(int, kind.bounds))
     if kind.type == "percentage":
         arguments["type"] = percentage(*kind.bounds)
-    return click.option(*row.flags.split(), name, cls=SectionedOption, **{**arguments, **changes})
+    flags = changes.pop("flags", row.flags).split()
+    return click.option(*flags, name, cls=SectionedOption, **{**arguments, **changes})
 
 
 def row_options(

@@ -53,6 +53,7 @@ TREC_ONLY = "{0} is no column of any {1}; {2} has no named columns"
     ("gate q r --baseline r.csv --require AP>=0 --split x", "split: no run is a predictions file of MTEB"),
     ("explain q r --query q1 -m AP --columns document=x", "columns: document=x is no column of any table"),
     ("estimate q r --model-qrels q --columns document=x", "columns: document=x is no column of any table"),
+    ("pool q r --columns document=x", "columns: document=x is no column of any table"),
     ("study agreement q r r --columns document=x", "columns: document=x is no column of any table"),
     ("convert r - --to csv --columns document=x", "columns: " + TREC_ONLY.format("document=x", "table", "r")),
     ("convert r - --to csv --split x", "split: no run is a predictions file of MTEB"),

@@ -48,6 +48,7 @@ q saved.json r -m AP -f tsv
 compare q r other --by groups -f tsv
 compare q r saved.json -m AP -f tsv
 compare l --feature 1,2 -f tsv
+pool q r other -f csv
 estimate q r other --model-qrels q -f tsv
 explain q r --worst 1 --text titles -f json
 explain q r --query q1 --against A=other -f json

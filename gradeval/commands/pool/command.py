@@ -1,0 +1,63 @@
+"""gradeval pool: the documents to judge next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gradeval.cli import options as cli
+from gradeval.cli.job import Job, with_job
+from gradeval.commands.pool.options import HEADING, PoolOptions
+from gradeval.options import Options
+
+EPILOG = """\b
+Examples:
+  gradeval pool bm25.run dense.run --depth 10 -o pool.csv
+                                       the first 10 documents of each run and query, to be judged
+  gradeval pool qrels.txt bm25.run dense.run --order rrf --per-query 5
+                                       five more of each query, the best by both runs
+  gradeval pool qrels.txt *.run --order sample --size 20 -f jsonl
+                                       all unjudged documents of 20 random queries
+"""
+FORMATS = ("table", "tsv", "csv", "jsonl")
+
+
+@cli.sectioned_command("pool", "The documents to judge next.", EPILOG)
+@click.argument("files", metavar="[QRELS] RUN...", type=cli.File(), nargs=-1, required=True)
+@cli.section(HEADING)("--qrels", "The judgments, where the first file is a run.", "FILE", type=cli.File())
+@cli.row_options(PoolOptions, HEADING)
+@cli.section(HEADING)(
+    "--text", "Add the texts of documents: 'id TAB title' lines, or JSON lines with an id.", type=cli.File()
+)
+@cli.row_option(Options, "depth", flags="-M")
+@cli.row_option(Options, "ties")
+@cli.row_option(Options, "query_ids")
+@cli.output_options(FORMATS)
+@cli.input_options
+@cli.other_options
+@cli.fail_on_warning_option
+@with_job(FORMATS)
+def pool_command(job: Job, files: tuple[str, ...], qrels: str | None, text: str | None, **options: Any) -> int:
+    """List the documents to judge next: those that runs retrieve and the qrels lack.
+
+    Without QRELS nothing is judged yet. The first file is taken for the qrels if it has judgments; --qrels says
+    it where it could be both. The csv and jsonl formats end with an empty column grade, for annotators: filled
+    in, the file is qrels (rows without a grade need --unlabelled unjudged). Judge, append to the qrels, and ask
+    again.
+
+    runs: how many retrieve the document in the first ranks; best_rank: its best rank in them.
+    """
+    job.open()
+
+    from gradeval.commands.pool.pool import pool_of, separate_qrels
+
+    own = PoolOptions(**{name: options.pop(name) for name in PoolOptions.table})
+    evaluation = Options(**options)
+    with job.running():
+        judgments, runs = separate_qrels(files, qrels, evaluation)
+        pool = pool_of(job.watched(judgments), job.watched(runs), own, evaluation, text)
+    if not job.passes(pool.notices, runs=pool.runs_read):
+        return 2
+    job.print(pool)
+    return 0

@@ -1,0 +1,36 @@
+"""The table of options of pools; without numpy, since --help shows them."""
+
+from typing import Any
+
+from gradeval import options as opts
+from gradeval.errors import OptionError
+
+DEPTH, RRF, SAMPLE = "depth", "rrf", "sample"
+ORDERS = (DEPTH, RRF, SAMPLE)
+HEADING = "Pool"  # of the help
+_MOST = 10**9
+_pool = opts.section(HEADING)
+
+
+def _count(about: str, default: int | None = None, **fields: Any) -> Any:
+    return _pool(opts.integer(1, _MOST), about, default=default, **fields)
+
+
+class PoolOptions(opts.OptionTable, init=False):
+    """Which of the unjudged documents are judged next, and in which order."""
+
+    order: str = _pool(
+        opts.choice(*ORDERS),
+        "By best rank (depth), by reciprocal rank fusion of the runs (rrf), or a random sample of queries with "
+        "all their unjudged documents (sample).",
+        default=DEPTH,
+    )
+    pool_depth: int = _count("Documents of the first K ranks of each run. Default: 100.", 100, flags="--depth")
+    top: int | None = _count("The first N documents only.")
+    per_query: int | None = _count("The first N documents of each query only.")
+    size: int | None = _count("With --order sample: the number of queries.")
+    seed: int = _pool(opts.integer(0, 2**63 - 1), "Seed of the sample. Default: 1.", default=1)
+
+    def _check_combination(self) -> None:
+        if (self.order == SAMPLE) != (self.size is not None):
+            raise OptionError("order=sample and size require each other")

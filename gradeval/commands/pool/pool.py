@@ -1,0 +1,224 @@
+"""The documents to judge next: those that runs retrieve and nobody has judged, the most useful first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.segments import stable_order
+from gradeval.arrays.strings import Texts
+from gradeval.arrays.threads import default_jobs
+from gradeval.commands.pool.options import RRF, PoolOptions
+from gradeval.commands.pool.retrieved import NO_JUDGMENTS, Retrieved
+from gradeval.errors import InputError, OptionError, UnknownQueryError
+from gradeval.evaluation.results import Runs
+from gradeval.evaluation.runs import separate_runs
+from gradeval.file_formats import LabelledRuns, labelled, run_files, run_names
+from gradeval.formats.detect import role_of
+from gradeval.formats.lines import read_texts
+from gradeval.formats.sources import Source
+from gradeval.notices import Notice, many
+from gradeval.options import OF_RUNS, LaterIds, Options, takes
+from gradeval.render.printable import Tabular, WithNotices, warned
+from gradeval.tables.load import OpenedQrels, check_inputs, is_path, open_all, open_qrels, source_of
+
+if TYPE_CHECKING:
+    from gradeval.keywords import PoolKeywords, Unpack
+
+_RRF_CONSTANT = 60  # Cormack, Clarke, Buettcher, SIGIR 2009
+_NOTHING_JUDGED = OpenedQrels(NO_JUDGMENTS, NO_JUDGMENTS)
+_SAME = 12  # decimals: sums of reciprocal ranks in another order may end in another last digit
+
+
+class PooledDocument(NamedTuple):
+    """An unjudged document."""
+
+    query: str
+    document: str
+    best_rank: int  # over the runs
+    runs: int  # how many retrieve it to the depth
+    effect: float | None  # what its judgment can change; None where the order is not by effects
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pool(Tabular, WithNotices):
+    """Unjudged documents in the order in which they should be judged."""
+
+    layout = "gradeval.commands.pool.layout"
+
+    documents: tuple[PooledDocument, ...]
+    runs: tuple[str, ...]
+    options: PoolOptions
+    unjudged: int  # how many documents without judgment the runs have to the depth, of the chosen queries
+    queries: int  # of how many queries
+    texts: Mapping[str, str] | None = None  # of documents; None without a file of them
+    found: tuple[Notice, ...] = field(default=())
+
+    @property
+    def notices(self) -> Sequence[Notice]:
+        return self.found
+
+    @property
+    def runs_read(self) -> int:
+        return len(self.runs)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each document, with the columns of tsv."""
+        rows = [document._asdict() for document in self.documents]
+        if self.texts is not None:
+            rows = [{**row, "text": self.texts.get(row["document"], "")} for row in rows]
+        return rows
+
+    def __repr__(self) -> str:
+        return f"Pool(documents={len(self.documents)}, runs={len(self.runs)}, order={self.options.order!r})"
+
+
+@takes({**PoolOptions.table, **OF_RUNS})
+def pool(qrels: Any, runs: Any, *, text: Any = None, **options: Unpack[PoolKeywords]) -> Pool:
+    """The documents to judge next: those that runs retrieve and the qrels lack, the most useful first.
+
+    qrels: what is judged so far, as evaluate() takes it; None for nothing. runs: as evaluate() takes them.
+    text: titles or texts of documents, {document: text} or a file as explain() takes. pool_depth: the ranks of
+    the pool; depth is that of evaluations. Raises InputError, OptionError.
+    Source: depth: the pools of TREC; rrf: Cormack, Clarke, Buettcher, "Reciprocal rank fusion outperforms
+    Condorcet and individual rank learning methods", SIGIR 2009.
+    """
+    own = {name: value for name, value in options.items() if name in PoolOptions.table}
+    evaluation = {name: value for name, value in options.items() if name not in PoolOptions.table}
+    return warned(pool_of(qrels, separate_runs(runs), PoolOptions(**own), Options(**evaluation), text))
+
+
+def separate_qrels(files: Sequence[str], qrels: str | None, options: Options) -> tuple[Any, LabelledRuns]:
+    """The qrels, None without, and the runs of a command line. The first file may be the qrels, which its
+    content shows. Raises InputError where it could be both.
+    """
+    first: Any = None
+    if qrels is None and labelled(files[0])[0] is None and run_files(files[0]) == [files[0]]:
+        first = Source(files[0])
+        role = role_of(first, options)
+        if role is None:
+            hint = "Give it as --qrels FILE if it has judgments, else as NAME=FILE"
+            raise InputError(first.name, "this may be qrels or a run", hint=hint)
+        if role == "qrels":
+            qrels, first, files = first, None, files[1:]
+    runs = LabelledRuns(labelled(str(file)) for path in files for file in run_files(path))
+    if first is not None:
+        runs = LabelledRuns([(None, first), *runs[1:]])
+    if not runs and not options.features:
+        raise OptionError("no runs given")
+    return qrels, runs
+
+
+def pool_of(qrels: Any, runs: Runs, options: PoolOptions, evaluation: Options, text: Any = None) -> Pool:
+    """Raises GradevalError."""
+    if evaluation.judged_only:
+        raise OptionError("judged_only leaves no unjudged documents")
+    given = [] if qrels is None else [("qrels", qrels)]
+    check_inputs([*given, *(("run", run) for _, run in runs)], evaluation)
+    judged = _NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)
+    opened = open_all(runs, judged, evaluation)
+    depth = min(options.pool_depth, evaluation.depth or options.pool_depth)
+    jobs = evaluation.jobs or default_jobs()
+    retrieved = Retrieved.of(judged.qrels, opened, depth, jobs)
+    names = run_names((run.name, run.path, run.short_name) for run in opened)
+    candidates = _Candidates(retrieved, _chosen(retrieved, options, evaluation))
+    order = candidates.ordered(options)
+    documents = candidates.documents(_first(order, candidates.query, options))
+    notices = [n for name, own in zip(names, retrieved.notices, strict=True) for n in own.renamed(name)]
+    return Pool(
+        documents,
+        tuple(names),
+        options,
+        len(order),
+        len(set(candidates.query[order].tolist())),
+        texts=_texts(text, documents),
+        found=tuple(notices),
+    )
+
+
+def _texts(text: Any, documents: Sequence[PooledDocument]) -> Mapping[str, str] | None:
+    if text is None or not is_path(text):
+        return None if text is None else dict(text)
+    return read_texts(source_of(text), {row.document for row in documents})
+
+
+def _chosen(retrieved: Retrieved, options: PoolOptions, evaluation: Options) -> Bools:
+    """Which queries are judged, (Q,). Raises OptionError, UnknownQueryError."""
+    names = Texts(retrieved.queries)
+    ids = evaluation.query_ids
+    chosen = np.ones(len(names), bool)
+    if ids is not None:
+        wanted = ids.choose(names, "the files") if isinstance(ids, LaterIds) else ids
+        if unknown := [query for query in wanted if query not in set(names)]:
+            raise UnknownQueryError(unknown, "the files")
+        chosen = np.isin(np.arange(len(names)), [names.index(query) for query in wanted])
+    if options.size is None:
+        return chosen
+    in_runs = np.zeros(len(names), bool)
+    in_runs[retrieved.query[retrieved.pair]] = True
+    # by id, so that the sample does not depend on the order of files
+    queries = sorted(np.flatnonzero(chosen & in_runs).tolist(), key=retrieved.queries.tolist().__getitem__)
+    if options.size > len(queries):
+        raise OptionError(
+            f"size: there are {many(len(queries), 'query', 'queries')}, fewer than {options.size}"
+        )
+    random = np.random.default_rng(options.seed)
+    sample = random.choice(len(queries), options.size, replace=False)
+    return np.isin(np.arange(len(names)), np.array(queries)[sample])
+
+
+class _Candidates:
+    """The U unjudged documents."""
+
+    def __init__(self, retrieved: Retrieved, is_chosen: Bools) -> None:
+        """is_chosen: which queries are, (Q,)."""
+        lines = np.flatnonzero(retrieved.pair >= retrieved.judged)
+        row, rank = retrieved.pair[lines] - retrieved.judged, retrieved.rank[lines]
+        self.query = retrieved.query[retrieved.judged :]
+        self.ids = retrieved.documents.take(slice(retrieved.judged, None))
+        self.is_chosen = is_chosen[self.query]
+        self.queries = retrieved.queries
+        count = len(self.query)
+        self.best_rank = np.full(count, np.inf)
+        np.minimum.at(self.best_rank, row, rank)
+        self.runs = np.bincount(row, minlength=count)
+        self.runs_at_best = np.bincount(row, rank == self.best_rank[row], count)
+        self.fused = np.bincount(row, 1 / (_RRF_CONSTANT + rank), count).round(_SAME)
+        descending = self.ids.descending(np.zeros(count, np.int64))
+        self.by_id = np.empty(count, np.int64)  # the position of each by its id
+        self.by_id[descending[::-1]] = np.arange(count)
+        self.effect: Floats | None = None
+
+    def ordered(self, options: PoolOptions) -> Ints:
+        """All of the chosen queries, in the order in which they should be judged."""
+        keys: tuple[Floats | Ints, ...] = (self.by_id, -self.runs_at_best, self.best_rank, self.query)
+        if options.order == RRF:
+            keys = (self.by_id, -self.fused, self.query)
+        order = np.lexsort(keys)
+        return order[self.is_chosen[order]]
+
+    def documents(self, rows: Ints) -> tuple[PooledDocument, ...]:
+        effects = [None] * len(rows) if self.effect is None else self.effect[rows].tolist()
+        columns = (
+            Texts(self.queries.take(self.query[rows])),
+            Texts(self.ids.take(rows)),
+            self.best_rank[rows].astype(np.int64).tolist(),
+            self.runs[rows].tolist(),
+            effects,
+        )
+        return tuple(map(PooledDocument, *columns))
+
+
+def _first(order: Ints, query: Ints, options: PoolOptions) -> Ints:
+    """The documents that --per-query and --top leave. query: of each document."""
+    if options.per_query is not None:
+        by_query = stable_order(query[order])
+        in_order = query[order][by_query]
+        place = np.empty(len(order), np.int64)
+        place[by_query] = np.arange(len(order)) - np.searchsorted(in_order, in_order)
+        order = order[place < options.per_query]
+    return order[: options.top]

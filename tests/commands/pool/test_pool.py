@@ -1,0 +1,160 @@
+"""The documents to judge next: worked orders, a slow reference, files for annotators and back."""
+
+import json
+import random
+from pathlib import Path
+
+from cli.command import fails, gradeval
+from helpers import each, raises
+
+import gradeval as package
+from gradeval import InputError, OptionError
+
+
+def run_of(text: str) -> dict[str, dict[str, float]]:
+    return {"1": {document: -float(rank) for rank, document in enumerate(text.split())}}
+
+
+WORKED = {
+    "A": run_of("d1 d2 d3 d4 d5"),
+    "B": run_of("d3 d6 d1 d7 d2"),
+    "C": run_of("d6 d8 d3 d9 d1"),
+}
+
+
+def ids(pool: package.Pool) -> str:
+    return " ".join(row.document for row in pool.documents)
+
+
+@each("options, expected", [
+    ({"order": "depth"}, "d1 d3 d6 d2 d8 d4 d7 d9 d5"),
+    ({"order": "rrf"}, "d3 d1 d6 d2 d8 d4 d7 d9 d5"),
+    ({"order": "depth", "pool_depth": 2}, "d1 d3 d6 d2 d8"),
+    ({"order": "depth", "depth": 2}, "d1 d3 d6 d2 d8"),
+    ({"order": "depth", "top": 2}, "d1 d3"),
+    ({"order": "rrf", "per_query": 2, "top": 5}, "d3 d1"),
+])  # fmt: skip
+def test_the_worked_orders(options: dict, expected: str) -> None:
+    """metrics.md, 'What to judge next'."""
+    found = package.pool(None, WORKED, **options)
+    assert ids(found) == expected
+    assert [row.best_rank for row in found.documents[:2]] == ([1, 1])
+    judged = package.pool({"1": {"d3": 0, "d6": 1}}, WORKED, **{**options, "top": None, "per_query": None})
+    whole = package.pool(None, WORKED, **{**options, "top": None, "per_query": None})
+    assert ids(judged).split() == [name for name in ids(whole).split() if name not in ("d3", "d6")]
+
+
+def slow_depth(qrels: dict, runs: list[dict], depth: int) -> list[tuple]:
+    ranks: dict[tuple[str, str], list[int]] = {}
+    for run in runs:
+        for query, scores in run.items():
+            ranking = sorted(sorted(scores, reverse=True), key=lambda d, of=scores: -of[d])
+            for rank, document in enumerate(ranking[:depth], 1):
+                if document not in qrels.get(query, {}):
+                    ranks.setdefault((query, document), []).append(rank)
+    queries = [*dict.fromkeys([*qrels, *(query for run in runs for query in run)])]
+
+    def place(pair: tuple[str, str]) -> tuple:
+        best = min(ranks[pair])
+        return queries.index(pair[0]), best, -ranks[pair].count(best), pair[1]
+
+    return [(*pair, min(ranks[pair]), len(ranks[pair])) for pair in sorted(ranks, key=place)]
+
+
+@each("seed", range(20))
+def test_random_pools_are_those_of_a_slow_reference(seed: int, tmp_path: Path) -> None:
+    """Tied scores, queries that only some files have, and lines of a query that are not together."""
+    draw = random.Random(seed)
+
+    def table(most: int) -> dict[str, dict[str, float]]:
+        queries = draw.sample(["q1", "q2", "query-three", "q4"], 3)
+        names = [f"d{n}" for n in range(12)] + ["a-long-document-id-1", "a-long-document-id-2"]
+        chosen = {query: draw.sample(names, draw.randint(1, most)) for query in queries}
+        return {query: {d: draw.randrange(3) for d in of_query} for query, of_query in chosen.items()}
+
+    qrels, runs = table(5), [table(12) for _ in range(3)]
+    depth = draw.randint(1, 6)
+    expected = slow_depth(qrels, runs, depth)
+    found = package.pool(qrels, runs, pool_depth=depth)
+    assert [row[:4] for row in found.documents] == expected
+    paths = []
+    for number, run in enumerate(runs):
+        lines = [f"{q} Q0 {d} 1 {score} t\n" for q, scores in run.items() for d, score in scores.items()]
+        draw.shuffle(lines)
+        paths.append(tmp_path / f"{number}.run")
+        paths[-1].write_text("".join(lines))
+    assert [row[:4] for row in package.pool(qrels, paths, pool_depth=depth).documents] == expected
+
+
+def test_passages_and_duplicates_are_collapsed_first() -> None:
+    rows = [("1", "a#1", 9.0), ("1", "a#2", 8.0), ("1", "b#1", 7.0), ("1", "c#1", 6.0)]
+    assert ids(package.pool(None, rows, pool_depth=2, max_passage="#")) == "a b"
+    rows = [("1", "a", 9.0), ("1", "a", 8.0), ("1", "b", 7.0)]
+    assert ids(package.pool(None, rows, pool_depth=2, duplicates="best")) == "a b"
+    raises(InputError, "duplicate document 'a'", package.pool, None, rows)
+
+
+def test_a_sample_of_queries_depends_on_the_seed_alone() -> None:
+    runs = [{f"q{n}": {f"d{m}{n}": -m for m in range(3)} for n in range(20)} for m in range(2)]
+    options = {"order": "sample", "size": 5}
+    found = package.pool({"q1": {"d00": 1}}, runs, **options)
+    queries = {row.query for row in found.documents}
+    assert len(queries) == 5 and found.documents == package.pool({"q1": {"d00": 1}}, runs, **options).documents
+    turned = package.pool(None, runs[::-1], **options)
+    assert {row.query for row in turned.documents} == queries
+    assert queries != {row.query for row in package.pool(None, runs, **options, seed=2).documents}
+    few = "^size: there are 20 queries, fewer than 21$"
+    raises(OptionError, few, package.pool, None, runs, order="sample", size=21)
+    raises(OptionError, "order=sample and size require each other", package.pool, None, runs, order="sample")
+    raises(OptionError, "judged_only leaves no", package.pool, None, runs, judged_only=True)
+
+
+def files() -> None:
+    Path("a.run").write_text("".join(f"q1 Q0 d{n} {n} {9 - n} t\n" for n in range(5)))
+    Path("b.run").write_text("".join(f"q{q} Q0 d{9 - n} {n} {9 - n} t\n" for q in (1, 2) for n in range(5)))
+    Path("qrels").write_text("q1 0 d0 1\nq1 0 d1 0\n")
+    Path("texts").write_text("d2\tThe second\n")
+
+
+@each("form", ["csv", "jsonl"])
+def test_a_file_for_annotators_is_read_back(folder: Path, form: str) -> None:
+    """The state is the qrels: what is judged is not in the next pool."""
+    files()
+    assert gradeval("pool", "qrels", "a.run", "b.run", "--text", "texts", "-o", f"pool.{form}").code == 0
+    text = Path(f"pool.{form}").read_text()
+    first = text.splitlines()[form == "csv"]
+    assert first.startswith("q1,d9,1,1,,," if form == "csv" else '{"query": "q1", "document": "d9", ')
+    assert fails(f"pool.{form}", "a.run").startswith(f"pool.{form}:")  # no label yet
+    judged = text.replace(",,,\n", ",,,1\n").replace("null}", "1}").replace(",The second,\n", ",The second,2\n")
+    Path(f"judged.{form}").write_text(judged)
+    done = gradeval(f"judged.{form}", "a.run", "-m", "num_rel_ret", "-f", "tsv", "--quiet")
+    assert (done.code, done.out) == (0, "run\tquery\tmetric\tvalue\na\tall\tnum_rel_ret\t3\n")
+    assert gradeval("pool", f"judged.{form}", "b.run", "-f", "tsv", "--no-header", "--quiet").out == ""
+
+
+def test_what_the_command_prints(folder: Path) -> None:
+    files()
+    table = gradeval("pool", "qrels", "a.run", "b.run", "--top", "2", "-f", "table")
+    assert (table.code, table.err) == (0, "")
+    assert table.out.splitlines()[0].split() == ["query", "document", "best", "rank", "runs"]
+    legend = "2 of 13 unjudged documents of 2 queries, in the first 100 ranks of 2 runs"
+    assert legend in " ".join(table.out.split())
+    rows = gradeval("pool", "a.run", "b.run", "--query-ids", "q2", "--top", "1", "-f", "jsonl").out
+    row = {"query": "q2", "document": "d9", "best_rank": 1, "runs": 1, "effect": None, "grade": None}
+    assert json.loads(rows) == row
+    named = gradeval("pool", "a.run", "b.run", "--qrels", "qrels", "-f", "tsv").out
+    assert named == gradeval("pool", "qrels", "a.run", "b.run", "-f", "tsv").out
+
+
+@each("line, error", [
+    ("pool both.json a.run", "both.json: this may be qrels or a run. Give it as --qrels FILE if"),
+    ("pool qrels", "gradeval: no runs given"),
+    ("pool a.run none.run", "none.run: no such file"),
+    ("pool a.run --query-ids zz", "gradeval: --query-ids: query 'zz' is not in the files"),
+    ("pool qrels a.run --columns document=x", "gradeval: columns: document=x is no column of any table"),
+    ("pool a.run --size 3", "gradeval: order=sample and size require each other"),
+])  # fmt: skip
+def test_errors(folder: Path, line: str, error: str) -> None:
+    files()
+    Path("both.json").write_text('{"q1": {"d1": 1}}')
+    assert fails(*line.split()).startswith(error)
