@@ -33,6 +33,7 @@ class PhiKeywords(TypedDict, total=False):
     qrels_feature: int | None  # None
     groups: str | bytes | os.PathLike[str] | None  # None
     unlabelled: Literal['error', 'unjudged'] | None  # None
+    merge: Literal['mean', 'median', 'max', 'min', 'majority', 'first'] | None  # None
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
 
 
@@ -43,6 +44,7 @@ class ReadQrels(TypedDict, total=False):
     qrels_feature: int | None  # None
     groups: str | bytes | os.PathLike[str] | None  # None
     unlabelled: Literal['error', 'unjudged'] | None  # None
+    merge: Literal['mean', 'median', 'max', 'min', 'majority', 'first'] | None  # None
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
 
 
@@ -62,6 +64,7 @@ class Files(ReadRun, total=False):
     qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
     qrels_feature: int | None  # None
     unlabelled: Literal['error', 'unjudged'] | None  # None
+    merge: Literal['mean', 'median', 'max', 'min', 'majority', 'first'] | None  # None
 
 
 class Validate(Files, total=False):

@@ -61,6 +61,11 @@ class NoticeKind(Enum):
         return cls.__members__.get(str(value).upper())
 
     DUPLICATES = Row("{subject}: {count:duplicate judgment|duplicate judgments} with the same grade{alike}")
+    MERGED = Row(
+        "{subject}: {count:document has|documents have} several judgments, merged by {rule}; they differ for "
+        "{total:,}{alike}",
+        is_note=True,
+    )
     SUBTOPICS = Row(
         "{subject}: {count:document has|documents have} judgments of subtopics; the highest grade "
         "counts{alike}",

@@ -39,6 +39,7 @@ BEST = "best"  # of a document that a run lists several times, the highest score
 DUPLICATES = ("error", BEST)
 UNJUDGED = "unjudged"  # a judgment without a label is none
 UNLABELLED = ("error", UNJUDGED)
+MERGES = ("mean", "median", "max", "min", "majority", "first")  # of several judgments of a document
 LETOR_TIES = "input"  # of features and scores, as in Eval-Score-3.0 and LightGBM
 NO_RELEVANT = {"0": 0.0, "1": 1.0, "skip": math.nan}
 DEFAULT_NO_RELEVANT = "0"
@@ -536,6 +537,16 @@ class Options(OptionTable, init=False):
         "A judgment without a label (null, or an empty field) is an error, or its document is unjudged. "
         "Default: unjudged in CSV with a column named rating (Quepid), else an error.",
         scope={FILES, VALUES, OF_QRELS},
+    )
+    merge: str | None = _input(
+        choice(*MERGES),
+        "The grade of a document with several judgments, as of several judges: their mean, median, largest or "
+        "smallest, the most frequent (majority; of several, their lower median), or that of the first line. "
+        "Default: different grades are an error.",
+        scope={FILES, VALUES, OF_QRELS},
+        python="the grade of a document with several judgments, as of several judges: their 'mean', 'median', "
+        "'max', 'min', 'majority' (the most frequent one, of several their lower median) or 'first'; None: "
+        "different grades are an error",
     )
     columns: tuple[tuple[str, str], ...] = _input(
         OptionKind(

@@ -39,12 +39,13 @@ CHANGES: dict[str, Any] = {
     "no_relevant": "1",
     "qrels_feature": 2,
     "unlabelled": "unjudged",
+    "merge": "mean",
     "columns": (("grade", "stars"), ("score", "other")),
     "ignore_identical_ids": True,
     "max_passage": "#",
     "duplicates": "best",
 }
-OF_FILES = ("qrels_feature", "unlabelled", "columns")
+OF_FILES = ("qrels_feature", "unlabelled", "merge", "columns")
 
 
 def evaluated(qrels: Any, run: Any, **options: Any) -> str:
@@ -94,11 +95,14 @@ def files(folder: Path) -> dict[str, tuple[str, str]]:
         path.write_text(f"query_id,doc_id,{names}\n" + "".join(lines))
     gaps = folder / "gaps.csv"
     gaps.write_text(qrels.read_text() + "q1,e,,\n")
+    several = folder / "several.csv"
+    several.write_text(qrels.read_text() + "q1,b,0,0\n")
     twice = folder / "twice.csv"
     twice.write_text(run.read_text() + "q1,b,9,9\n")
     return {
         "qrels_feature": (str(letor), str(scores)),
         "unlabelled": (str(gaps), str(run)),
+        "merge": (str(several), str(run)),
         "columns": (str(qrels), str(run)),
         "duplicates": (str(qrels), str(twice)),
     }

@@ -99,25 +99,20 @@ def eval_command(
     judgments, opened = with_saved(qrels, all_runs or [(None, qrels)])
     specs, excluded = _metrics(metrics, opened)
     _check_metrics(specs, per_query, not no_summary, sort, chosen.by_level)
-    # with --strict nothing is printed before all warnings are known
-    is_streamed = (
-        job.format == "jsonl" and job.file is None and not any((sort, wide, rank, by, spread, job.strict))
-    )
     groups = CompareOptions(by=by or None).by
     choices: dict[str, Any] = {"per_query": per_query, "summary": not no_summary, "wide": wide}
-    choices |= {"by": groups, "spread": spread}
-    if rank:
-        choices["rank"] = sort.removeprefix("-") if sort else _first_of_numbers(specs)
+    choices |= {"by": groups, "spread": spread, "rank": _rank_metric(specs, sort) if rank else None}
+    is_streamed = _is_streamed(job)
     output = _Output(job, is_streamed, **choices)
     keeps = (per_query or spread or bool(groups)) and not is_streamed
     in_json = job.format == "json"
     with job.running():
         plan = Plan(specs, chosen, shows_queries=per_query, keeps_values=keeps, hashes=in_json or job.signature)
         results = evaluate_all(plan, job.watched(judgments), job.watched(LabelledRuns(opened)), output.on_run)
-    has_failed = job.strict and results.failed
     if spread and len(results.runs) + len(results.failed) < 2:
         raise click.UsageError("--spread is over two runs or more.")
     of_groups = group_notices(results.queries, results.counted_by_any, groups) if groups else ()
+    has_failed = job.strict and results.failed
     notices = [*results.notices, *excluded, *output.notices, *of_groups]
     if has_failed or not job.passes(notices, runs=len(results.runs)):
         return 2
@@ -155,6 +150,14 @@ def _check_usage() -> None:
             raise click.UsageError(error)
 
 
+def _is_streamed(job: Job) -> bool:
+    """Whether the values of a run are printed as soon as they are known: no option needs those of others."""
+    values = click.get_current_context().params
+    needs_all = any(values[name] for name in ("sort", "wide", "rank", "by", "spread"))
+    # with --strict nothing is printed before all warnings are known
+    return job.format == "jsonl" and job.file is None and not needs_all and not job.strict
+
+
 def _column_option() -> str:
     """The option that adds columns, which trec_eval's format has not; '' without one."""
     values = click.get_current_context().params
@@ -162,8 +165,10 @@ def _column_option() -> str:
     return next(chosen, _range_option(values))
 
 
-def _first_of_numbers(specs: Sequence[Spec]) -> str:
-    """The first metric that runs can be ordered by. Raises UsageError."""
+def _rank_metric(specs: Sequence[Spec], sort: str | None) -> str:
+    """The metric of ranks: that of --sort, else the first that runs can be ordered by. Raises UsageError."""
+    if sort is not None:
+        return sort.removeprefix("-")
     for spec in specs:
         if spec.metric.has_summary and not spec.metric.text:
             return str(spec)

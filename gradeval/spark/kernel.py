@@ -285,9 +285,10 @@ def _read_qrels(table: Any, job: SparkJob) -> tuple[Qrels, Notices]:
         for line, (low, high) in zip(rows.line()[rows.again].tolist(), grades, strict=True)
         if low != high
     ]
-    wrong = LineProblems.joined([rows.out_of_range(), LineProblems.listed(differing)])
+    merge = job.options.merge
+    wrong = LineProblems.joined([rows.out_of_range(), LineProblems.listed([] if merge else differing)])
     wrong.changed(judged.named).check(job.qrels)
-    qrels = rows.without_duplicates()
+    qrels = rows.without_duplicates() if merge is None else rows.merged(merge)
     of_subtopics = no_subtopics_notices(qrels, job.specs)
     notices = Notices((*qrels_notices_for(qrels, job.specs), *of_subtopics))
     qrels = qrels.evaluated(job.options)

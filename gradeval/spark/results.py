@@ -83,6 +83,8 @@ class Request(NamedTuple):
             raise OptionError("on Spark, the interval of a mean is SparkSummary.interval()")
         if chosen.query_weights is not None:
             raise OptionError("on Spark, means are not weighted by query_weights")
+        if options.get("merge") == "first":
+            raise OptionError("on Spark, rows have no order: merge='first' needs one")
         judged = None
         if compared is None:
             specs, left_out = usable(

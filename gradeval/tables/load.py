@@ -235,7 +235,7 @@ def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrel
         name, qrels = path, judgments(path)
     if is_path(qrels):
         [file] = open_file(_source(qrels, hashes), "qrels", options)
-        as_read = _judgments(file.table, jobs)
+        as_read = _judgments(file.table, jobs, options.merge)
         return OpenedQrels(as_read, as_read.evaluated(options), file.source, file.kind, file.letor)
     from gradeval.formats.memory import Nested, are_texts  # imported only when needed
 
@@ -244,7 +244,7 @@ def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrel
     if not data.rows:
         raise InputError(data.name, "no judgments given")
     rows = _of_data(data).replace(columns=lambda block: data.columns(block).light())
-    as_read = _judgments(rows, 1 if data.is_small else jobs)
+    as_read = _judgments(rows, 1 if data.is_small else jobs, options.merge)
     if isinstance(data, Nested) and are_texts([data.queries, *data.documents]):
         names = [*chain.from_iterable(data.documents)]
         # rows as in the dicts
@@ -253,9 +253,17 @@ def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrel
     return OpenedQrels(as_read, as_read.evaluated(options))
 
 
-def _judgments(table: BlockTable, jobs: int) -> Qrels:
+def judgment_columns(qrels: Any, options: Options) -> BlockTable:
+    """The rows of judgments, of a file or of data, before they are checked. Raises InputError(s)."""
+    if is_path(qrels):
+        [file] = open_file(source_of(qrels), "qrels", options)
+        return file.table
+    return _of_data(open_data(qrels, "qrels", "grade", options))
+
+
+def _judgments(table: BlockTable, jobs: int, merge: str | None) -> Qrels:
     blocks = partial(ordered_map, table.columns)
-    return with_fewer(lambda jobs: Qrels.of(table.name, blocks(table.blocks(), jobs), jobs), jobs)
+    return with_fewer(lambda jobs: Qrels.of(table.name, blocks(table.blocks(), jobs), jobs, merge), jobs)
 
 
 def open_file(

@@ -173,9 +173,9 @@ class Qrels(Record, eq=False):
     subtopics: Subtopics | None = None  # the judgments by subtopic, if there are several
 
     @classmethod
-    def of(cls, path: str, blocks: Iterable[Columns], jobs: int = 1) -> Qrels:
-        """Judgments as a reader returns them. Raises InputError(s) of the reader, and where a grade is out of
-        range, or a document has two different grades for a query and subtopic.
+    def of(cls, path: str, blocks: Iterable[Columns], jobs: int = 1, merge: str | None = None) -> Qrels:
+        """Judgments as a reader returns them. merge: of Options. Raises InputError(s) of the reader, and where
+        a grade is out of range, or without merge a document has two grades for a query and subtopic.
         """
         problems = Problems(path)
         parts = [part for _, part in problems.until_enough(blocks)]
@@ -185,10 +185,14 @@ class Qrels(Record, eq=False):
             raise no_data(path, problems.lines, all_unlabelled(unlabelled))
         numbered = all(part.numbered for part in parts)
         rows = JudgmentRows.of(path, parts, jobs)
-        for wrong in (rows.out_of_range(), rows.duplicates(same_grade=False)):
-            problems.add(wrong)
+        problems.add(rows.out_of_range())
+        problems.check()
+        if merge is None:
+            problems.add(rows.duplicates(same_grade=False))
             problems.check()
-        qrels = rows.without_duplicates()  # with the keys of its documents
+            qrels = rows.without_duplicates()  # with the keys of its documents
+        else:
+            qrels = rows.merged(merge)
         if unlabelled:
             notices = Notices((*qrels.notices, Notice(NoticeKind.UNLABELLED, path, unlabelled)))
             qrels = qrels.replace(notices=notices)
@@ -352,7 +356,30 @@ class JudgmentRows(Record, eq=False):
                 return f"{document} is judged before, {where}, with the same grade"
             return f"{document} has grade {grade[row]:g} here and {grade[before]:g} before {where}"
 
-        return LineProblems.of(line[again], message)
+        # the first one says what to do about all
+        return LineProblems.of(line[again], message, lambda i: MERGE_HINT if i == 0 and not same_grade else "")
+
+    def merged(self, rule: str) -> Qrels:
+        """One judgment of each document and subtopic, with the grade that the rule makes of all of them."""
+        if not len(self.again):
+            return self.without_duplicates()
+        rows, notice = self.with_merged(rule)
+        qrels = rows.without_duplicates()
+        return qrels.replace(notices=Notices((*qrels.notices.without(NoticeKind.DUPLICATES), notice)))
+
+    def with_merged(self, rule: str) -> tuple[JudgmentRows, Notice]:
+        """The same rows, the first of each document and subtopic with the grade of all of them; and a note."""
+        first = distinct(self.first)
+        row, group = np.append(first, self.again), np.append(first, self.first)
+        order = np.lexsort((row, group))  # the judgments of a document in the order of the file
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        judgments = Segments(np.append(starts, len(order)))
+        grades = self.qrels.grade[row[order]]
+        grade = self.qrels.grade.copy()
+        grade[first] = merged_grades(judgments, grades, rule)
+        disagreed = np.count_nonzero(np.maximum.reduceat(grades, starts) > np.minimum.reduceat(grades, starts))
+        notice = Notice(NoticeKind.MERGED, self.qrels.path, len(first), rule=rule, total=int(disagreed))
+        return self.replace(qrels=self.qrels.replace(grade=grade)), notice
 
     def kept(self) -> Bools:
         """Which rows without_duplicates() keeps, (N,)."""
@@ -395,6 +422,46 @@ class JudgmentRows(Record, eq=False):
         offsets = np.searchsorted(row, self.qrels.offsets)
         qrels = self.qrels
         return qrels.replace(offsets=offsets, documents=qrels.documents.take(row), grade=qrels.grade[row])
+
+
+MERGE_HINT = "--merge mean (in Python merge='mean') makes one grade of several"
+
+
+def merged_grades(judgments: Segments, grade: Floats, rule: str) -> Floats:
+    """One grade for each segment, of one row or more, by a rule of options.MERGES."""
+    starts, size = judgments.offsets[:-1], judgments.lengths
+    if rule == "first":
+        first: Floats = grade[starts]
+        return first
+    if rule == "max":
+        return np.maximum.reduceat(grade, starts)
+    if rule == "min":
+        return np.minimum.reduceat(grade, starts)
+    if rule == "mean":
+        mean: Floats = np.add.reduceat(grade, starts) / size
+        return mean
+    ascending = grade[np.lexsort((grade, judgments.query))]
+    if rule == "median":
+        middle = starts + (size - 1) // 2, starts + size // 2
+        median: Floats = (ascending[middle[0]] + ascending[middle[1]]) / 2
+        return median
+    return _majority(judgments, ascending)
+
+
+def _majority(judgments: Segments, ascending: Floats) -> Floats:
+    """The most frequent grade of each segment; of several, their lower median. ascending: the grades."""
+    is_new = np.ones(len(ascending), bool)
+    is_new[1:] = (np.diff(ascending) != 0) | (np.diff(judgments.query) != 0)
+    level = np.flatnonzero(is_new)
+    count = np.diff(np.append(level, len(ascending)))
+    of_level = judgments.query[level]
+    most = np.zeros(judgments.count, np.int64)
+    np.maximum.at(most, of_level, count)
+    frequent = np.flatnonzero(count == most[of_level])
+    number = np.bincount(of_level[frequent], minlength=judgments.count)
+    first = np.append(0, np.cumsum(number))[:-1]
+    chosen: Floats = ascending[level[frequent[first + (number - 1) // 2]]]
+    return chosen
 
 
 def _subtopics(parts: Sequence[Columns]) -> Ids | None:

@@ -283,6 +283,14 @@ def test_validate(folders: None) -> None:
     assert (again.code, report["run"]["collapsed"], report["run"]["documents"]) == (0, 3, 9)
 
 
+def test_several_judgments() -> None:
+    """Rules and judges: tests/commands/test_merge.py."""
+    Path("two").write_text(Path("q").read_text() + "q1 0 a 1\n")
+    assert fails("two", "r").startswith("two:9: document 'a' has grade 1 here and 3 before in line 1. --merge ")
+    done = gradeval("two", "r", "-m", "AP", "--merge", "max", "--quiet")
+    assert done.out == gradeval("q", "r", "-m", "AP", "--quiet").out
+
+
 def test_unlabelled() -> None:
     Path("q.json").write_text('{"q1": {"a": 1, "b": null}}')
     Path("r").write_text("q1 Q0 b 1 2 t\nq1 Q0 a 2 1 t\n")

@@ -11,6 +11,7 @@ from helpers import each, each_row, error_of
 
 import gradeval
 from formats.reading import errors_of, read
+from gradeval.tables.qrels import MERGE_HINT
 
 
 def search(*hits, **members):
@@ -216,6 +217,6 @@ def test_one_line_with_a_duplicate(tmp_path):
         f"{run}:1: duplicate document 'c' for an unjudged query. {best}",
     ]
     assert error_of(gradeval.GradevalError, gradeval.read_qrels, run).splitlines() == [
-        f"{run}:1: document 'a' of query 'q' has grade 1 here and 3 before in this line",
+        f"{run}:1: document 'a' of query 'q' has grade 1 here and 3 before in this line. {MERGE_HINT}",
         f"{run}:1: document 'c' of query 'x' has grade 1 here and 2 before in this line",
     ]

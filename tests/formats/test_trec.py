@@ -127,7 +127,11 @@ def test_the_highest_grade_of_subtopics_counts(size, before, path):
     subtopics = f"{path}: 1 document has judgments of subtopics; the highest grade counts"
     assert qrels_of(path, text, size) == ({b"q": {b"a": 1.0}}, (same, subtopics))
     [error] = errors_of(path, text + b"q 2 a 3\n", size)
-    assert error == "5: document 'a' has grade 3 here and 0 before in line 2"
+    assert (
+        error
+        == "5: document 'a' has grade 3 here and 0 before in line 2"
+        + ". --merge mean (in Python merge='mean') makes one grade of several"
+    )
 
 
 @each(

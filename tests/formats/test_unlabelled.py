@@ -8,6 +8,7 @@ import pytest
 from helpers import each, each_row, error_of
 
 import gradeval
+from gradeval.tables.qrels import MERGE_HINT
 
 HINT = "--unlabelled unjudged (in Python unlabelled='unjudged') leaves out judgments without a label"
 ROWS: list[tuple[str, str, int | None]] = [("1", "a", 2), ("1", "b", None), ("2", "c", None), ("1", "d", 1)]
@@ -82,7 +83,7 @@ def test_lines_after_what_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "qrels"
     path.write_text('{"1": {"a": null,\n"b": 1,\n"c": 1,\n"b": 2}}')
     error = error_of(gradeval.InputError, judged, path, unlabelled="unjudged")
-    assert error == f"{path}:4: document 'b' has grade 2 here and 1 before in line 2"
+    assert error == f"{path}:4: document 'b' has grade 2 here and 1 before in line 2. {MERGE_HINT}"
 
 
 @each("text", ['{"1": {"a": null}}', "query,doc,rating\n1,a,\n", '{"qid": "1", "doc": "a", "label": null}\n'])

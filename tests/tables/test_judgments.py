@@ -13,7 +13,7 @@ from gradeval.errors import InputError, InputErrors, OptionError
 from gradeval.formats.columns import Columns
 from gradeval.options import TIES, Options
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import RECALLED, Qrels
+from gradeval.tables.qrels import MERGE_HINT, RECALLED, Qrels
 from gradeval.tables.ranking import RunLines, find, query_indices
 
 
@@ -49,12 +49,14 @@ def test_the_same_grade_again_is_a_warning():
 
 def test_another_grade_is_an_error():
     rows = [(b"1", b"a", 1.0), (b"2", b"a", 2.0), (b"1", b"a", 0.5)]
-    raises(InputError, r"^Q:3: document 'a' has grade 0\.5 here and 1 before in line 1$", qrels_of, rows)
-    what = r"^Q:10: document 'a' has grade 0\.5 here and 1 before in line 8$"
+    raises(
+        InputError, r"^Q:3: document 'a' has grade 0\.5 here and 1 before in line 1\. --merge", qrels_of, rows
+    )
+    what = r"^Q:10: document 'a' has grade 0\.5 here and 1 before in line 8\. --merge"
     raises(InputError, what, qrels_of, rows, np.arange(7, 10))
     error = error_of(InputErrors, qrels_of, [*rows, (b"2", b"a", -1.0), (b"2", b"a", 2.0)], np.arange(5))
     assert error.splitlines() == [
-        "Q:3: document 'a' has grade 0.5 here and 1 before in line 1",
+        f"Q:3: document 'a' has grade 0.5 here and 1 before in line 1. {MERGE_HINT}",
         "Q:4: document 'a' has grade -1 here and 2 before in line 2",
     ]
 

@@ -47,6 +47,8 @@ Examples:
                                                a feature as a run
   gradeval convert scores.txt model.run --qrels test.letor
                                                scores of its lines, RankLib's too
+  gradeval convert ann.qrels bob.qrels all.qrels --merge mean
+                                               one grade of several judges
 
 \b
 Formats by the ending of OUT, before .gz, .bz2, .xz or .zst:
@@ -111,7 +113,7 @@ def validate_command(
 
 
 @cli.sectioned_command("convert", "Convert qrels and runs to other formats.", CONVERT_EPILOG)
-@click.argument("source", metavar="IN", type=cli.File())
+@click.argument("sources", metavar="IN...", type=cli.File(), nargs=-1, required=True)
 @click.argument("target", metavar="OUT", type=cli.OutputPath())
 @_target(
     "--to",
@@ -133,13 +135,13 @@ def validate_command(
 @cli.quiet_option
 @with_job()
 def convert_command(
-    job: Job, source: str, target: str, to: str | None, qrels: str | None, **options: Any
+    job: Job, sources: tuple[str, ...], target: str, to: str | None, qrels: str | None, **options: Any
 ) -> int:
     """Convert the qrels or the run IN to another format, and write OUT atomically.
 
     Ids and numbers are kept: each number is written as the shortest text that reads back equal. All of IN is
     checked first as for an evaluation; what the format of OUT cannot hold is an error, and OUT is not written.
-    '-' is standard input or output.
+    Several qrels, of several judges, become one with --merge. '-' is standard input or output.
     """
     from dataclasses import fields
 
@@ -155,13 +157,13 @@ def convert_command(
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")
     chosen = Options(**options)
-    opened = Source(source, job.watch)
+    opened = [Source(source, job.watch) for source in sources]
     letor = None if qrels is None else Source(qrels, job.watch)
     with job.running(), stream(file) as sink:
         name = "" if file is None else target
         converted = convert_file(opened, sink, name, conversion, chosen, qrels=letor)
     if not job.quiet:
-        job.report(_remarks(converted, opened.name, conversion.to, chosen))
+        job.report(_remarks(converted, opened[0].name, conversion.to, chosen))
     return 0
 
 

@@ -10,9 +10,9 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +23,7 @@ from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError
 from gradeval.evaluation.caveats import rank_notices
 from gradeval.file_formats import WRITTEN_FORMATS
-from gradeval.formats.columns import Columns, RankCheck
+from gradeval.formats.columns import BlockTable, Columns, RankCheck
 from gradeval.formats.detect import ROLES, format_of, kind_of, role_of
 from gradeval.formats.diagnostics import LeftOut, Problems, no_data
 from gradeval.formats.output import OutputFile
@@ -78,7 +78,7 @@ class Converted(NamedTuple):
 
 @takes(OF_FILES)
 def convert(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     target: str | os.PathLike[str],
     to: str | None = None,
     *,
@@ -92,18 +92,21 @@ def convert(
 ) -> Converted:
     """Convert a file to another format, atomically.
 
-    to: one of file_formats.WRITTEN_FORMATS (None: by the ending of the target's name, which also compresses:
-    .gz, .bz2, .xz, .zst). qrels: the LETOR file whose lines the source has scores of. The others are those of
-    Conversion; options: those of options.Options about reading.
+    source: a path, or those of several qrels, which merge makes one of. to: one of
+    file_formats.WRITTEN_FORMATS (None: by the ending of the target's name, which also compresses: .gz, .bz2,
+    .xz, .zst). qrels: the LETOR file whose lines the source has scores of. The others are those of Conversion;
+    options: those of options.Options about reading.
     Raises GradevalError: InputError for what is wrong with the source, or cannot be written in the format.
     """
-    path, name = os.fsdecode(source), os.fsdecode(target)
+    several = [source] if isinstance(source, (str, bytes, os.PathLike)) else source
+    paths = [*map(os.fsdecode, several)]
+    name = os.fsdecode(target)
     conversion = Conversion(to or format_by_ending(name), role, sort, top, tag=tag, ties=ties)
     letor = None if qrels is None else Source(qrels)
     chosen = Options(**options)
-    inputs = (path, None if letor is None else letor.path, chosen.groups)
+    inputs = (*paths, None if letor is None else letor.path, chosen.groups)
     with OutputFile(name, [read for read in inputs if read is not None], "target").stream() as sink:
-        return convert_file(Source(path), sink, name, conversion, chosen, qrels=letor)
+        return convert_file([*map(Source, paths)], sink, name, conversion, chosen, qrels=letor)
 
 
 def format_by_ending(path: str) -> str:
@@ -118,7 +121,7 @@ def format_by_ending(path: str) -> str:
 
 
 def convert_file(
-    source: Source,
+    sources: Sequence[Source],
     sink: Any,
     name: str,
     conversion: Conversion,
@@ -126,7 +129,12 @@ def convert_file(
     *,
     qrels: Source | None = None,
 ) -> Converted:
-    """Write the file to the sink, compressed as the name says. qrels: as of convert(). Raises GradevalError."""
+    """Write the file, or one of several qrels, to the sink, compressed as the name says. qrels: as of
+    convert(). Raises GradevalError.
+    """
+    source = _only_source(sources)
+    if len(sources) > 1:
+        conversion = _of_several(conversion, options)
     written = WRITERS[conversion.to]
     if not written.is_compressible and os.path.splitext(name)[1].lower() in COMPRESSIONS:
         raise OptionError(f"{conversion.to} files are compressed within: leave out the ending of {name}")
@@ -134,26 +142,59 @@ def convert_file(
     if role is None:
         raise InputError(source.name, "the file may be qrels or a run", hint="Say which with --as qrels|run")
     _check_role(role, conversion)
-    check_inputs([(role, source)], options)
+    check_inputs([(role, of_role) for of_role in sources], options)
     letor = _letor_of_scores(source, role, options, qrels)
     file, *more = open_file(source, role, options, letor, Problems(source.name, math.inf))
     if more:
         raise OptionError("choose one feature: a file holds one run")
+    if len(sources) > 1:
+        file = _together(sources, options)
 
     def write(jobs: int, by_query: bool = role == "run") -> Converted:
         sink.seek(0)
         sink.truncate()
-        reading = _Reading(file, conversion, Collapse.of(options), jobs)
+        reading = _Reading(file, conversion, options, jobs)
         with compressed(sink, name) as opened:
             batches = reading.batches(by_query)
             first = next(batches)  # whose block has the tag
             written.write(chain([first], batches), opened, reading.content())
-        return Converted(role, **reading.counts, notices=tuple(rank_notices(reading.ranks, source.name)))
+        notices = (*rank_notices(reading.ranks, source.name), *reading.notices)
+        return Converted(role, **reading.counts, notices=notices)
 
     jobs = options.jobs or default_jobs()
     with suppress(QueryNotGrouped):
         return with_fewer(write, jobs)
     return with_fewer(lambda jobs: write(jobs, by_query=False), jobs)
+
+
+def _only_source(sources: Sequence[Source]) -> Source:
+    """The first file, which alone decides what is read. Raises OptionError without one."""
+    if not sources:
+        raise OptionError("no file given to convert")
+    return sources[0]
+
+
+def _of_several(conversion: Conversion, options: Options) -> Conversion:
+    """The conversion of several qrels to one. Raises OptionError."""
+    if options.merge is None:
+        hint = "several files are qrels of several judges: --merge RULE (merge='mean') makes one of them"
+        raise OptionError(f"convert takes one file; {hint}")
+    if conversion.role == "run":
+        raise OptionError("several qrels can be merged, several runs cannot: gradeval fuse mixes runs")
+    return replace(conversion, role="qrels")
+
+
+def _together(sources: Sequence[Source], options: Options) -> TableFile:
+    """The rows of several qrels as one file, those of the first file first. Raises InputError(s)."""
+    parts: list[Columns] = []
+    for source in sources:
+        [file] = open_file(source, "qrels", options, None, Problems(source.name, math.inf))
+        problems = Problems(source.name, math.inf, "gradeval validate lists all of them")
+        blocks = map(file.table.columns, file.table.blocks())
+        parts += [part.light() for _, part in problems.until_enough(blocks)]
+        problems.check()
+    name = " + ".join(source.name for source in sources)
+    return TableFile(sources[0], "qrels", file.kind, BlockTable(name, lambda: iter(parts), lambda part: part))
 
 
 def _check_role(role: str, conversion: Conversion) -> None:
@@ -188,9 +229,14 @@ def _letor_of_scores(source: Source, role: str, options: Options, qrels: Source 
 class _Reading:
     """Reads batches of whole queries, and counts what Converted has."""
 
-    def __init__(self, file: TableFile, conversion: Conversion, collapse: Collapse, jobs: int) -> None:
-        self.file, self.conversion, self.collapse, self.jobs = file, conversion, collapse, jobs
-        self.name = file.source.name
+    def __init__(self, file: TableFile, conversion: Conversion, options: Options, jobs: int) -> None:
+        self.file = file
+        self.conversion = conversion
+        self.collapse = Collapse.of(options)
+        self.merge = options.merge
+        self.jobs = jobs
+        self.notices: tuple[Notice, ...] = ()  # of merged judgments
+        self.name = file.table.name
         self.role = file.role
         self.writer = WRITERS[conversion.to]
         self.problems = Problems(self.name, math.inf, "gradeval validate lists all of them")
@@ -264,8 +310,12 @@ class _Reading:
         ties = self.conversion.ties or ("input" if self.role == "qrels" else format_of(self.file.kind).ties)
         if self.role == "qrels":
             self.problems.add(rows.out_of_range())
-            self.problems.add(rows.duplicates(same_grade=False))
-            self.counts["duplicates"] = len(rows.again)
+            if self.merge is None:
+                self.problems.add(rows.duplicates(same_grade=False))
+                self.counts["duplicates"] = len(rows.again)
+            elif len(rows.again):
+                rows, notices = rows.with_merged(self.merge)
+                self.notices = (notices,)
             if rows.subtopic is not None and self.writer.has_subtopics:
                 self.has_subtopics = True
                 row = np.delete(np.arange(len(line)), rows.again)

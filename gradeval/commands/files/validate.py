@@ -441,9 +441,12 @@ class Checks:
                 _add(report, no_data(problems.path, problems.lines, all_unlabelled(unrated)))
             return
         rows = JudgmentRows.of(file.source.name, parts, self.jobs)  # which takes them
-        for wrong in (rows.out_of_range(), rows.duplicates(same_grade=False)):
-            problems.add(wrong)
-        qrels = self.judgments = rows.without_duplicates()
+        problems.add(rows.out_of_range())
+        if self.options.merge is None:
+            problems.add(rows.duplicates(same_grade=False))
+        qrels = self.judgments = (
+            rows.merged(self.options.merge) if self.options.merge else rows.without_duplicates()
+        )
         relevant = is_relevant(qrels.grade, self.options.rel).astype(np.float64)
         without = ~Segments(qrels.offsets).max(relevant).astype(bool)
         grades, counts = np.unique(rows.qrels.grade, return_counts=True)

@@ -47,6 +47,7 @@ from gradeval.statistics.agreement import (
 from gradeval.statistics.multiple import CORRECTIONS, maxt, randomized_tukey_hsd
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_differences, paired_tests
+from gradeval.tables.judges import by_judge
 from gradeval.tables.load import OpenedQrels, Run, check_inputs, open_all, open_qrels
 from gradeval.tables.qrels import Qrels, out_of_range
 from gradeval.tables.ranking import IdenticalIds, Ties
@@ -85,7 +86,9 @@ def agreement(
     have, and the agreement between them: of the orders of systems by each metric, and of the grades. Each two
     sets have the share of equal grades, Cohen's κ (unweighted, linear, quadratic), Krippendorff's α (nominal,
     ordinal, interval) and the mean difference, the second less the first, over the documents that both judge;
-    three sets or more have α over the documents that two or more of them judge. Intervals have the confidence
+    three sets or more have α over the documents that two or more of them judge; the table disagreements lists
+    the documents to which they give different grades. Without qrels2, qrels with a column judge or annotator
+    are the judgments of each of these. Intervals have the confidence
     1 - α, with 2,000 bootstrap resamples of the queries: BCa for grades; percentiles for τ, the AP correlation
     and the share of the pairs separated by the first set that the second orders the other way. per_query: the
     agreement of the grades of each query too. Without runs there is the agreement of the grades only, with more
@@ -100,6 +103,8 @@ def agreement(
     chosen = Options(**within(OF_RUNS, options))
     study_options = AgreementOptions(**within(AgreementOptions.table, options))
     other_qrels = _separate_qrels(qrels2)
+    if not other_qrels and chosen.merge is None:
+        qrels, *other_qrels = by_judge(qrels, chosen)
     _check_qrels2(other_qrels, chosen, per_query)
     is_of_runs = runs is not None or bool(chosen.features)
     if not is_of_runs:
@@ -108,10 +113,8 @@ def agreement(
     check_errors(errors)
     union, judged, failed = collect(qrels, named_runs, chosen, other_qrels=other_qrels, errors=errors)
     sets = _JudgmentSets(union, judged)
-    if is_of_runs and len(union.runs) < 2:
-        for of_run in failed:
-            raise of_run.error
-        raise InputError(union.qrels.path, "an order needs two systems", hint="Give two runs or more")
+    if is_of_runs:
+        _check_systems(union, failed)
     sampling = Sampling(study_options.samples, study_options.seed, chosen.jobs or default_jobs())
     collections = [union]
     tables = list[StudyTable]()
@@ -121,6 +124,7 @@ def agreement(
         groups = [notices]
         if not any(notice.kind is NoticeKind.MANY_GRADES for notice in notices):
             tables += _of_grades(_rated(sets), study_options.alpha, sampling, per_query)
+            tables.append(_disagreements(sets))
     if is_of_runs:
         findings = [_findings(collection, specs, study_options, sampling) for collection in collections]
         groups += by_judgments(sets.paths, [of_set.notices for of_set in findings])
@@ -144,6 +148,14 @@ def agreement(
         failed=tuple(failed),
     )
     return warned(study)
+
+
+def _check_systems(union: JudgedCollection, failed: Sequence[FailedRun]) -> None:
+    """Raise the error of a run, or InputError, where there are no two systems to order."""
+    if len(union.runs) < 2:
+        for of_run in failed:
+            raise of_run.error
+        raise InputError(union.qrels.path, "an order needs two systems", hint="Give two runs or more")
 
 
 def _separate_qrels(qrels2: Any) -> list[Any]:
@@ -536,6 +548,25 @@ def _confusion(rated: _RatedSets) -> Iterator[StudyTable]:
     yield StudyTable("documents", "Documents that both judge, or only one", (*sets, *columns), documents)
     yield StudyTable("confusion", "", (*sets, "grade", "grade2", "documents"), cells, shown=False)
     yield from matrices
+
+
+def _disagreements(sets: _JudgmentSets) -> StudyTable:
+    """The documents with different grades, those with the largest difference first."""
+    grades = sets.grades
+    is_rated = (~np.isnan(grades)).sum(axis=0) > 1
+    difference = np.zeros(grades.shape[1])
+    difference[is_rated] = np.nanmax(grades[:, is_rated], axis=0) - np.nanmin(grades[:, is_rated], axis=0)
+    differing = np.flatnonzero(difference > 0)
+    order = differing[np.argsort(-difference[differing], kind="stable")]
+    union = sets.union.qrels
+    queries = Texts(union.queries.take(Segments(union.offsets).query[order]))
+    documents = Texts(union.documents.take(order))
+    rows: list[Row] = [
+        (query, document, float(difference[row]), *grades[:, row].tolist())
+        for query, document, row in zip(queries, documents, order.tolist(), strict=True)
+    ]
+    columns = ("query", "document", "difference", *sets.paths)
+    return StudyTable("disagreements", "Documents with different grades", columns, rows, shown=False)
 
 
 # --- runs reduced to judgments once, and scored as often as the grades change

@@ -234,6 +234,7 @@ def criteria_command(job: Job, **options: Any) -> int:
         "gradeval study agreement people.qrels --qrels2 llm.qrels *.run",
         "gradeval study agreement people.qrels --qrels2 llm1.qrels --qrels2 llm2.qrels",
         "gradeval study agreement qrels.txt *.run -f tsv --table power",
+        "gradeval study agreement judged.csv -f tsv --table disagreements",
     ),
 )
 @of_files()
@@ -249,7 +250,7 @@ def criteria_command(job: Job, **options: Any) -> int:
 @own_options(of_study.AgreementOptions)
 @of_runs(
     *("correlations", "power", "halves", "rescaled", "systems"),
-    *("judgments", "labels", "queries", "documents", "confusion"),
+    *("judgments", "labels", "queries", "documents", "confusion", "disagreements"),
 )
 def agreement_command(
     job: Job, qrels: str, runs: tuple[str, ...], runs_from: str | None, name_by: str | None, **options: Any
@@ -268,6 +269,8 @@ def agreement_command(
     share of resamples in which the first place changes. Without runs, or beside that, the agreement of the
     grades with bootstrap intervals over queries (table labels): the share of equal grades, Cohen's kappa,
     Krippendorff's alpha of two sets and of all, and the mean difference, the second less the first; the
-    confusion matrix; and with -q the same for each query. 'gradeval guide studies' says how to read it.
+    confusion matrix; with -q the same for each query; and the documents with different grades (table
+    disagreements). QRELS with a column judge or annotator are the judgments of each of these. 'gradeval guide
+    studies' says how to read it.
     """
     return _show_of_runs(job, "agreement", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
