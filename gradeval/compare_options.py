@@ -54,6 +54,22 @@ def _read_groups(option: str, by: Any) -> Groups:
     return tuple((name, tuple(dict.fromkeys(queries))) for name, queries in groups.items())
 
 
+Systems = tuple[tuple[str, str], ...]  # (run, system) of each run that is a replicate
+
+
+def _read_systems(option: str, systems: Any) -> Systems:
+    if systems is None:
+        return ()
+    if isinstance(systems, (str, bytes, os.PathLike)):
+        from gradeval.formats.lines import read_run_groups  # only where it is needed: it imports numpy
+        from gradeval.formats.sources import Source
+
+        systems = read_run_groups(Source(os.fsdecode(systems)), "system")
+    if not isinstance(systems, Mapping):
+        raise OptionError(f"{option} must be a path or {{run: system}}, not {described(systems)}")
+    return tuple((str(run), str(system)) for run, system in systems.items())
+
+
 GROUPED = f"{opts.PATH} | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]"
 _comparison, _further = opts.section(COMPARISON), opts.section(FURTHER)
 
@@ -116,6 +132,14 @@ class CompareOptions(opts.OptionTable, init=False):
         "Repeat for each group: 'query TAB group' lines.",
         default=(),
         python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
+    )
+    replicates: Systems = _further(
+        opts.OptionKind("path", _read_systems, f"{opts.PATH} | Mapping[str, str]", metavar="FILE"),
+        "Runs that are replicates of a system, such as seeds of a training: 'run TAB system' lines. Systems "
+        "are compared by the mean of their runs for each query.",
+        default=(),
+        python="runs that are replicates of a system: a file, or {run: system}; systems are compared by the "
+        "mean of their runs for each query",
     )
     sort: str | None = _further(
         opts.OptionKind(

@@ -76,6 +76,7 @@ class CompareResults(CompareOnSpark, total=False):
     samples: int  # 100000
     seed: int  # 1
     by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
+    replicates: str | bytes | os.PathLike[str] | Mapping[str, str]  # ()
     sort: str | None  # None
     worst: int  # 0
     best: int  # 0
@@ -163,6 +164,7 @@ class ReportKeywords(Runs, CompareOnSpark, total=False):
 
 
 class Compare(ReportKeywords, total=False):
+    replicates: str | bytes | os.PathLike[str] | Mapping[str, str]  # ()
     worst: int  # 0
     best: int  # 0
     power: bool  # False

@@ -142,6 +142,29 @@ def read_run_list(source: Source) -> list[tuple[int, str]]:
     return runs
 
 
+def read_run_groups(source: Source, kind: str) -> dict[str, str]:
+    """The group of each run of 'run TAB group' lines, such as its system or its team. kind: of the groups.
+    Raises InputError(s).
+    """
+    groups: dict[str, str] = {}
+    problems = []
+    for number, line in read_lines(source):
+        text = line.decode("utf-8", "surrogateescape").strip()
+        fields = [field.strip() for field in text.split("\t")]
+        if not text or text.startswith("#") or [field.lower() for field in fields] == ["run", kind]:
+            continue
+        if len(fields) != 2 or not all(fields):
+            problems.append(Problem(number, f"a line has a run and its {kind}, with a tab between"))
+        elif fields[0] in groups:
+            problems.append(Problem(number, f"run {named(fields[0])} has a {kind} already"))
+        else:
+            groups[fields[0]] = fields[1]
+    LineProblems.listed(problems).check(source.name)
+    if not groups:
+        raise InputError(source.name, f"no run has a {kind}", hint=f"Write 'run TAB {kind}' lines")
+    return groups
+
+
 def read_weights(source: Source) -> dict[str, float]:
     """The weight of each query of 'query TAB weight' lines. Raises InputError(s)."""
     weights: dict[str, float] = {}

@@ -5,7 +5,7 @@ outside of it), two-way analysis of variance, and the randomized Tukey HSD test 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import permutations
 from typing import Final
 
@@ -134,6 +134,7 @@ class TwoWayAnova(Record, eq=False):
     total: VarianceSource
     effect_sizes: Floats  # (S, S), [i, j] = (means[i] - means[j]) / sqrt(residual variance), unit free
     reason: str = ""  # why there is no F
+    interaction: VarianceSource | None = None  # of systems and queries, with replicates only
 
 
 def two_way_anova(values: Floats) -> TwoWayAnova:
@@ -183,6 +184,54 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
     )
     effects = unknown if reason else (of_system[:, None] - of_system) / math.sqrt(variance)
     return TwoWayAnova(queries, np.ldexp(of_system, exponent), *sources, effects, reason)
+
+
+def replicated_anova(systems: Sequence[Floats]) -> TwoWayAnova:
+    """The two-way analysis of variance with replication: for each system the values of its runs, (R, Q), with
+    the same R > 1 for all. Sums of squares: system Q R sum_s (m_s - m)^2, query S R sum_q (m_q - m)^2,
+    interaction R sum (m_qs - m_q - m_s + m)^2, residual sum (x_qsr - m_qs)^2. F = mean square / residual
+    variance, with S - 1, Q - 1 or (S - 1)(Q - 1), and Q S (R - 1), degrees of freedom. Queries where a run has
+    no value (NaN) are left out.
+    Source: Voorhees, Samarov, Soboroff, "Using Replicates in Information Retrieval Evaluation", TOIS 2017.
+    """
+    from scipy.special import fdtrc
+
+    counts = {len(of_system) for of_system in systems}
+    if len(counts) > 1 or counts == {1}:
+        nothing = two_way_anova(np.empty((0, len(systems))))
+        return nothing.replace(reason="systems have different numbers of runs")
+    [runs] = counts
+    values = np.array(systems).transpose(2, 0, 1)  # (Q, S, R)
+    values = values[~np.isnan(values).any(axis=(1, 2))]
+    of_cells = values.mean(axis=2)
+    plain = two_way_anova(of_cells)
+    if plain.reason == TOO_FEW:
+        return plain
+    queries, count = of_cells.shape
+    df = queries * count * (runs - 1)
+    within = _sum((values - of_cells[..., None]) ** 2)
+    is_exact = np.abs(values - of_cells[..., None]).max() <= TOLERANCE * np.abs(values).max()
+    reason = NO_RESIDUAL if is_exact else ""
+
+    def source(of_means: VarianceSource) -> VarianceSource:
+        squares = runs * of_means.squares
+        f = math.nan if reason else squares / of_means.df / (within / df)
+        return VarianceSource(squares, of_means.df, squares / of_means.df, f, float(fdtrc(of_means.df, df, f)))
+
+    variance = math.nan if reason else within / df
+    total = _sum((values - _sum(values) / values.size) ** 2)
+    means = plain.means
+    return plain.replace(
+        system=source(plain.system),
+        query=source(plain.query),
+        interaction=source(plain.residual),
+        residual=VarianceSource(within, df, within / df),
+        total=VarianceSource(total, values.size - 1, math.nan),
+        effect_sizes=(means[:, None] - means) / math.sqrt(variance)
+        if not reason
+        else plain.effect_sizes * np.nan,
+        reason=reason,
+    )
 
 
 def _means(rows: Floats) -> Floats:

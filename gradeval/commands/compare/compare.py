@@ -14,7 +14,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.compare.coverage import Coverage, JudgedQueries, coverage_of_runs, missing_notices
-from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Groups, split_options
+from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Groups, Systems, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, first_names
 from gradeval.evaluation.caveats import left_out_of_groups
 from gradeval.evaluation.depths import Quantiles, apart
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gradeval.keywords import Compare, Unpack
 
 POWER = 0.8
-SOURCES = ("system", "query", "residual", "total")  # of the variance
+SOURCES = ("system", "query", "interaction", "residual", "total")  # of the variance
 MEAN_DIFFERENCE = "mean difference"  # what the intervals of most tests are of
 ESTIMANDS = {name: test.estimand for name, test in tests.TESTS.items()} | {TUKEY: MEAN_DIFFERENCE}
 TITLES = {name: test.title for name, test in tests.TESTS.items()} | {TUKEY: "randomized Tukey HSD test"}
@@ -75,6 +75,27 @@ class ComparedMetric:
 
 
 @dataclass(frozen=True, eq=False)
+class Replicates:
+    """The runs of a system, such as seeds of a training."""
+
+    runs: tuple[str, ...]
+    values: Floats = field(repr=False)  # (runs, M, Q)
+
+    def select(self, positions: Ints) -> Replicates:
+        """The same for some of the queries."""
+        return replace(self, values=self.values[..., positions])
+
+    def spread(self, weights: Floats | None) -> Floats:
+        """The standard deviation of the means of the runs, by each metric, (M,); NaN for one run."""
+        count = self.values.shape[-1]
+        means = weighted_means(self.values, np.ones(count) if weights is None else weights)
+        if len(self.runs) < 2:
+            return np.full(means.shape[1], np.nan)
+        deviation: Floats = np.std(means, axis=0, ddof=1)
+        return deviation
+
+
+@dataclass(frozen=True, eq=False)
 class QueryValues:
     """The values of R runs for M metrics and Q queries."""
 
@@ -87,6 +108,9 @@ class QueryValues:
     # of each run, None where only its coverage of all queries is known; nothing where that is unknown too
     judged: tuple[JudgedQueries | None, ...] = field(repr=False, default=())
     weights: Floats | None = field(repr=False, default=None)  # of the queries, (Q,); None: all count alike
+    replicates: tuple[Replicates, ...] = field(
+        repr=False, default=()
+    )  # of each run that is a system of several
 
     def __post_init__(self) -> None:
         for r, m in np.argwhere((np.abs(self.values) > LARGEST).any(axis=2)).tolist():
@@ -134,7 +158,9 @@ class QueryValues:
         coverage = tuple(self.coverage[r] for r in runs if self.coverage)
         judged = tuple(self.judged[r] for r in runs if self.judged)
         values = self.values[runs]
-        return replace(self, runs=names, paths=paths, values=values, coverage=coverage, judged=judged)
+        replicates = tuple(self.replicates[r] for r in runs if self.replicates)
+        ordered = replace(self, runs=names, paths=paths, values=values, coverage=coverage, judged=judged)
+        return replace(ordered, replicates=replicates)
 
     def complete_in(self, runs: Sequence[int]) -> QueryValues:
         """The same, without the values by a metric of queries for which one of these runs has none."""
@@ -151,7 +177,9 @@ class QueryValues:
             for of_run in self.judged
         )
         values = self.values[..., positions]
-        return replace(self, queries=queries, values=values, judged=judged, weights=weights)
+        replicates = tuple(of_system.select(positions) for of_system in self.replicates)
+        selected = replace(self, queries=queries, values=values, judged=judged, weights=weights)
+        return replace(selected, replicates=replicates)
 
     def part(self, which: Bools | Ints, name: str) -> QueryValues:
         """Those of some of the queries, of which the runs have their own coverage where it is known. name: what
@@ -163,6 +191,33 @@ class QueryValues:
             for of_all, of_run in zip(self.coverage, part.judged, strict=True)
         )
         return replace(part, coverage=coverage)
+
+    def of_systems(self, systems: Systems) -> QueryValues:
+        """The values of systems, each the mean of its runs for each query; a run without a system is one by
+        itself. The coverage of a system is that of its run with the fewest queries. Raises GradevalError.
+        """
+        if not systems:
+            return self
+        system_of = {self.run(run): system for run, system in systems}
+        runs_of: dict[str, list[int]] = {}
+        for r, name in enumerate(self.runs):
+            runs_of.setdefault(system_of.get(r, name), []).append(r)
+        replicates = tuple(
+            Replicates(tuple(self.runs[r] for r in runs), self.values[runs]) for runs in runs_of.values()
+        )
+        fewest = [self._with_fewest_queries(runs) for runs in runs_of.values()]
+        names = tuple(runs_of)
+        with np.errstate(invalid="ignore"):
+            values = np.array([of_system.values.mean(axis=0) for of_system in replicates])
+        coverage = tuple(
+            self.coverage[r]._replace(name=name) for r, name in zip(fewest, names, strict=True) if self.coverage
+        )
+        judged = tuple(self.judged[r] for r in fewest if self.judged)
+        of_systems = replace(self, runs=names, paths=names, values=values, coverage=coverage, judged=judged)
+        return replace(of_systems, replicates=replicates)
+
+    def _with_fewest_queries(self, runs: Sequence[int]) -> int:
+        return min(runs, key=lambda r: self.coverage[r].queries) if self.coverage else runs[0]
 
     def weighing(self) -> QueryValues:
         """The same without the queries of weight 0, which count in nothing that is compared."""
@@ -250,6 +305,12 @@ class Judged:
         difference = apart([("", of_run) for of_run in depths])
         by_depth = difference is not None and (spec.cutoff or math.inf) > difference.fewest
         return cls(str(spec), np.array(means), by_depth)
+
+    def of_systems(self, results: Results, values: QueryValues) -> Judged:
+        """The same of systems: the mean of their runs."""
+        share = dict(zip((run.name for run in results.runs), self.means.tolist(), strict=True))
+        means = [np.mean([share[run] for run in of_system.runs]) for of_system in values.replicates]
+        return replace(self, means=np.array(means))
 
     @property
     def differs(self) -> bool:
@@ -439,10 +500,16 @@ class Comparison(WithNotices, Tabular):
 
     def _runs_to_dicts(self) -> list[dict[str, Any]]:
         values = self.values
-        runs = [{"name": name, "path": path} for name, path in zip(values.runs, values.paths, strict=True)]
+        runs: list[dict[str, Any]] = [
+            {"name": name, "path": path} for name, path in zip(values.runs, values.paths, strict=True)
+        ]
         if self.judged is not None:
             for run, share in zip(runs, exact(self.judged.means.tolist()), strict=True):
                 run[self.judged.name] = share
+        for run, of_system in zip(runs, values.replicates, strict=False):
+            spread = exact(of_system.spread(values.weights).tolist())
+            names = [metric.name for metric in values.metrics]
+            run |= {"replicates": list(of_system.runs), "spread": dict(zip(names, spread, strict=True))}
         return runs
 
     def _section_to_dict(self, section: Section) -> dict[str, Any]:
@@ -451,7 +518,7 @@ class Comparison(WithNotices, Tabular):
         if section.anova:
             content["anova"] = {}
             for metric, anova in zip(self.values.metrics, section.anova, strict=True):
-                sources = {source: exact(vars(getattr(anova, source))) for source in SOURCES}
+                sources = {source: exact(vars(of_source)) for source, of_source in anova_sources(anova).items()}
                 sizes = {"effect_sizes": exact(anova.effect_sizes.tolist()), "reason": anova.reason}
                 content["anova"][metric.name] = {"queries": anova.queries, **sources, **sizes}
         return content
@@ -532,6 +599,10 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
     elif specs:
         comparable_metrics(list(map(str, specs)))
     values = QueryValues.of(results, specs).weighing()
+    judged = Judged.of(results)
+    if options.replicates:
+        values = values.of_systems(options.replicates)
+        judged = None if judged is None else judged.of_systems(results, values)
     has_value = [~np.isnan(of_run).all(axis=0) for of_run in values.values]
     for baseline, run in pairs_of(values, options):
         first, second = has_value[baseline], has_value[run]
@@ -541,7 +612,7 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
             raise no_common_query(values.paths[run], values.runs[baseline], ids, other, hint)
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
     notices = notices_of(results, values)
-    comparison = compare_values(values, options, notices, judged=Judged.of(results), inputs=inputs)
+    comparison = compare_values(values, options, notices, judged=judged, inputs=inputs)
     return replace(comparison, failed=results.failed)
 
 
@@ -615,8 +686,8 @@ def _section(
     ids. means: of the runs, added up in the order of the qrels.
     """
     counted = int((~np.isnan(values.values)).any(axis=(0, 1)).sum())
-    by_metric = values.values.swapaxes(0, 1) if options.anova else ()
-    anova = (_anova(of_metric, values.shortfalls(options.min_coverage)) for of_metric in by_metric)
+    metrics = range(len(values.metrics)) if options.anova else ()
+    anova = (_anova(values, m, values.shortfalls(options.min_coverage)) for m in metrics)
     shortfalls = tuple(values.shortfalls(options.min_coverage))
     return Section(
         group, counted, means, tuple(_compared(values, pairs, options)), tuple(anova), shortfalls=shortfalls
@@ -733,17 +804,27 @@ def _tukey_outcomes(
             yield outcome, p
 
 
-def _anova(values: Floats, shortfalls: Sequence[str]) -> multiple.TwoWayAnova:
-    """The analysis of variance of the values of runs, (R, Q); NaN for those that are not tested."""
+def _anova(values: QueryValues, m: int, shortfalls: Sequence[str]) -> multiple.TwoWayAnova:
+    """The analysis of variance of the values of a metric; NaN for runs that are not tested."""
     tested = [r for r, reason in enumerate(shortfalls) if not reason]
+    of_metric = values.values[:, m]
     if len(tested) < 2:
-        return multiple.two_way_anova(values.T[:0]).replace(reason=next(filter(None, shortfalls)))
-    anova = multiple.two_way_anova(values[tested].T)
-    means = np.full(len(values), np.nan)
-    effect_sizes = np.full((len(values), len(values)), np.nan)
+        return multiple.two_way_anova(of_metric.T[:0]).replace(reason=next(filter(None, shortfalls)))
+    if any(len(of_system.runs) > 1 for of_system in values.replicates):
+        anova = multiple.replicated_anova([values.replicates[r].values[:, m] for r in tested])
+    else:
+        anova = multiple.two_way_anova(of_metric[tested].T)
+    means = np.full(len(of_metric), np.nan)
+    effect_sizes = np.full((len(of_metric), len(of_metric)), np.nan)
     means[tested] = anova.means
     effect_sizes[np.ix_(tested, tested)] = anova.effect_sizes
     return anova.replace(means=means, effect_sizes=effect_sizes)
+
+
+def anova_sources(anova: multiple.TwoWayAnova) -> dict[str, multiple.VarianceSource]:
+    """The rows of the analysis, by name; the interaction of systems and queries only with replicates."""
+    sources = {name: getattr(anova, name) for name in SOURCES}
+    return {name: source for name, source in sources.items() if source is not None}
 
 
 def verdict_of(gain: float) -> Verdict:

@@ -80,6 +80,9 @@ def _blocks_of_summary(
             yield differences
         if section.anova:
             yield from _grids_of_anova(comparison, section, options.digits)
+    if comparison.values.replicates:
+        columns = _replicate_columns(comparison)
+        yield doc.grid_of("Replicates", columns, _replicates(comparison), options.digits)
     if comparison.changes:
         yield _grid_of_changes(comparison, options.digits)
     yield doc.Sentences(legend(comparison, with_letters))
@@ -153,6 +156,8 @@ def _rows_of_summary(comparison: Comparison, relative: bool, digits: Digits) -> 
         yield doc.rows_of(_EFFECT_SIZES, _effect_sizes(comparison), digits)
     if options.worst or options.best:
         yield doc.rows_of(*_changes(comparison), digits)
+    if comparison.values.replicates:
+        yield doc.rows_of(_replicate_columns(comparison), _replicates(comparison), digits)
 
 
 def interval(pair: PairComparison, digits: Digits) -> str:
@@ -370,11 +375,26 @@ _EFFECT_SIZES = [
 ]
 
 
+def _replicate_columns(comparison: Comparison) -> list[doc.Column]:
+    names = ((metric.name, visible(metric.display)) for metric in comparison.values.metrics)
+    of_metrics = [doc.Column(f"spread_{name}", f"spread of {shown}", doc.NUMBER) for name, shown in names]
+    return [doc.Column("system", "system", doc.NAME), doc.Column("runs", "runs"), *of_metrics]
+
+
+def _replicates(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """A row for each system: how many runs it has, and the standard deviation of their means."""
+    values = comparison.values
+    for system, of_system in zip(values.runs, values.replicates, strict=True):
+        spreads = zip(values.metrics, of_system.spread(values.weights).tolist(), strict=True)
+        of_metrics = {f"spread_{metric.name}": spread for metric, spread in spreads}
+        yield {"system": system, "runs": len(of_system.runs), **of_metrics}
+
+
 def _variances(comparison: Comparison, sections: Sequence[Section]) -> Iterator[dict[str, Any]]:
     for section in sections:
         for metric, anova in zip(comparison.values.metrics, section.anova, strict=True):
-            for name in compare.SOURCES:
-                yield {"group": section.group, "metric": metric, "source": name, **vars(getattr(anova, name))}
+            for name, source in compare.anova_sources(anova).items():
+                yield {"group": section.group, "metric": metric, "source": name, **vars(source)}
 
 
 def _effect_sizes(comparison: Comparison) -> Iterator[dict[str, Any]]:
@@ -429,6 +449,11 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     )
     if values.weights is not None:
         sentences.append(_weighted(values.weights))
+    if values.replicates:
+        sentences.append(
+            "Systems: for each query the mean of their runs. Spread: the standard deviation of the means of "
+            "runs."
+        )
     shortfalls = filter(None, itertools.chain.from_iterable(part.shortfalls for part in comparison.sections))
     sentences += map(visible, not_tested(shortfalls, ", nor in the analysis of variance" * chosen.anova))
     if chosen.power:

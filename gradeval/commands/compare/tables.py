@@ -111,6 +111,7 @@ def compare_tables(
     counted = _counted_queries(read, evaluation.query_ids)
     values, missing = _values(read, compared, counted, complete=evaluation.queries == "judged")
     values, weighted = _weighted(values, evaluation)
+    values = values.of_systems(compared_as.replicates)
     return warned(compare_values(values, compared_as, [*notices, *missing, *weighted]))
 
 
