@@ -136,7 +136,7 @@ class Evaluate(Runs, total=False):
 
 
 class PoolKeywords(Runs, total=False):
-    order: Literal['depth', 'rrf', 'sample']  # 'depth'
+    order: Literal['depth', 'rrf', 'effect', 'decide', 'sample'] | None  # None
     pool_depth: int  # 100
     top: int | None  # None
     per_query: int | None  # None

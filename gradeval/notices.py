@@ -237,6 +237,8 @@ class NoticeKind(Enum):
         "the judgments have {count:,} different grades, so that their agreement in grades was left out; round "
         "them to {total:,} at most"
     )
+    # of pools
+    FORECAST = Row("{rule}", is_note=True)
     # of estimates
     NO_RANDOM_SAMPLE = Row(
         "the queries that people judged differ from the others by the model's judgments ({listed}): estimates "

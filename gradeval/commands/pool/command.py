@@ -8,11 +8,13 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
-from gradeval.commands.pool.options import HEADING, PoolOptions
+from gradeval.commands.pool.options import HEADING, METRIC, PoolOptions
 from gradeval.options import Options
 
 EPILOG = """\b
 Examples:
+  gradeval pool qrels.txt bm25.run dense.run --top 20
+                                       the 20 documents that decide soonest which run is better
   gradeval pool bm25.run dense.run --depth 10 -o pool.csv
                                        the first 10 documents of each run and query, to be judged
   gradeval pool qrels.txt bm25.run dense.run --order rrf --per-query 5
@@ -30,15 +32,26 @@ FORMATS = ("table", "tsv", "csv", "jsonl")
 @cli.section(HEADING)(
     "--text", "Add the texts of documents: 'id TAB title' lines, or JSON lines with an id.", type=cli.File()
 )
+@cli.metric_option(f"Of the orders effect and decide; decide takes nDCG@k, DCG@k, P@k, R@k. Default: {METRIC}.")
+@cli.row_option(Options, "rel")
 @cli.row_option(Options, "depth", flags="-M")
 @cli.row_option(Options, "ties")
+@cli.row_option(Options, "zero_grade")
+@cli.row_option(Options, "no_relevant")
 @cli.row_option(Options, "query_ids")
 @cli.output_options(FORMATS)
 @cli.input_options
 @cli.other_options
 @cli.fail_on_warning_option
 @with_job(FORMATS)
-def pool_command(job: Job, files: tuple[str, ...], qrels: str | None, text: str | None, **options: Any) -> int:
+def pool_command(
+    job: Job,
+    files: tuple[str, ...],
+    qrels: str | None,
+    text: str | None,
+    metrics: tuple[str, ...],
+    **options: Any,
+) -> int:
     """List the documents to judge next: those that runs retrieve and the qrels lack.
 
     Without QRELS nothing is judged yet. The first file is taken for the qrels if it has judgments; --qrels says
@@ -46,7 +59,13 @@ def pool_command(job: Job, files: tuple[str, ...], qrels: str | None, text: str 
     in, the file is qrels (rows without a grade need --unlabelled unjudged). Judge, append to the qrels, and ask
     again.
 
-    runs: how many retrieve the document in the first ranks; best_rank: its best rank in them.
+    The order decide is for two runs: of the documents whose judgment can turn the sign of their difference,
+    those first that decide it soonest, and a note says how many judgments decide it if all turn out 0.
+    Documents below the first K ranks (--depth) are taken for not relevant.
+
+    runs: how many retrieve the document in the first ranks; best_rank: its best rank in them; effect: what
+    its judgment can change in the mean or the difference; of decide, how far a grade of 0 moves the bound that
+    keeps the sign open.
     """
     job.open()
 
@@ -56,7 +75,7 @@ def pool_command(job: Job, files: tuple[str, ...], qrels: str | None, text: str 
     evaluation = Options(**options)
     with job.running():
         judgments, runs = separate_qrels(files, qrels, evaluation)
-        pool = pool_of(job.watched(judgments), job.watched(runs), own, evaluation, text)
+        pool = pool_of(job.watched(judgments), job.watched(runs), metrics or METRIC, own, evaluation, text=text)
     if not job.passes(pool.notices, runs=pool.runs_read):
         return 2
     job.print(pool)

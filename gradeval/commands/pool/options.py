@@ -5,8 +5,9 @@ from typing import Any
 from gradeval import options as opts
 from gradeval.errors import OptionError
 
-DEPTH, RRF, SAMPLE = "depth", "rrf", "sample"
-ORDERS = (DEPTH, RRF, SAMPLE)
+DEPTH, RRF, EFFECT, DECIDE, SAMPLE = ORDERS = ("depth", "rrf", "effect", "decide", "sample")
+BY_METRIC = (EFFECT, DECIDE)
+METRIC = "nDCG@10"
 HEADING = "Pool"  # of the help
 _MOST = 10**9
 _pool = opts.section(HEADING)
@@ -19,11 +20,12 @@ def _count(about: str, default: int | None = None, **fields: Any) -> Any:
 class PoolOptions(opts.OptionTable, init=False):
     """Which of the unjudged documents are judged next, and in which order."""
 
-    order: str = _pool(
+    order: str | None = _pool(
         opts.choice(*ORDERS),
-        "By best rank (depth), by reciprocal rank fusion of the runs (rrf), or a random sample of queries with "
-        "all their unjudged documents (sample).",
-        default=DEPTH,
+        "By best rank (depth); by reciprocal rank fusion (rrf); by how much a judgment can change a mean, or "
+        "the difference of two runs (effect); so that few judgments decide which of two runs is better "
+        "(decide); or a random sample of queries with all their unjudged documents (sample). Default: decide "
+        "for two runs with qrels, else depth.",
     )
     pool_depth: int = _count("Documents of the first K ranks of each run. Default: 100.", 100, flags="--depth")
     top: int | None = _count("The first N documents only.")

@@ -12,7 +12,8 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import stable_order
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
-from gradeval.commands.pool.options import RRF, PoolOptions
+from gradeval.commands.pool.effects import Decision, OpenJudgments, metric_of
+from gradeval.commands.pool.options import BY_METRIC, DECIDE, DEPTH, EFFECT, METRIC, RRF, PoolOptions
 from gradeval.commands.pool.retrieved import NO_JUDGMENTS, Retrieved
 from gradeval.errors import InputError, OptionError, UnknownQueryError
 from gradeval.evaluation.results import Runs
@@ -21,8 +22,9 @@ from gradeval.file_formats import LabelledRuns, labelled, run_files, run_names
 from gradeval.formats.detect import role_of
 from gradeval.formats.lines import read_texts
 from gradeval.formats.sources import Source
-from gradeval.notices import Notice, many
+from gradeval.notices import Notice, NoticeKind, many
 from gradeval.options import OF_RUNS, LaterIds, Options, takes
+from gradeval.registry.spec import Metrics
 from gradeval.render.printable import Tabular, WithNotices, warned
 from gradeval.tables.load import OpenedQrels, check_inputs, is_path, open_all, open_qrels, source_of
 
@@ -56,6 +58,11 @@ class Pool(Tabular, WithNotices):
     unjudged: int  # how many documents without judgment the runs have to the depth, of the chosen queries
     queries: int  # of how many queries
     texts: Mapping[str, str] | None = None  # of documents; None without a file of them
+    metric: str = ""  # of the effects, '' without
+    # of the order decide: the second run's mean less that of the first, and how many documents, from the first
+    # on, decide its sign if all turn out 0: 0 where it is decided, None where all of them do not
+    difference: float | None = None
+    forecast: int | None = None
     found: tuple[Notice, ...] = field(default=())
 
     @property
@@ -78,10 +85,13 @@ class Pool(Tabular, WithNotices):
 
 
 @takes({**PoolOptions.table, **OF_RUNS})
-def pool(qrels: Any, runs: Any, *, text: Any = None, **options: Unpack[PoolKeywords]) -> Pool:
+def pool(
+    qrels: Any, runs: Any, metrics: Metrics = METRIC, *, text: Any = None, **options: Unpack[PoolKeywords]
+) -> Pool:
     """The documents to judge next: those that runs retrieve and the qrels lack, the most useful first.
 
     qrels: what is judged so far, as evaluate() takes it; None for nothing. runs: as evaluate() takes them.
+    metrics: one, of the orders effect and decide; decide takes nDCG@k, DCG@k, P@k and R@k.
     text: titles or texts of documents, {document: text} or a file as explain() takes. pool_depth: the ranks of
     the pool; depth is that of evaluations. Raises InputError, OptionError.
     Source: depth: the pools of TREC; rrf: Cormack, Clarke, Buettcher, "Reciprocal rank fusion outperforms
@@ -89,7 +99,8 @@ def pool(qrels: Any, runs: Any, *, text: Any = None, **options: Unpack[PoolKeywo
     """
     own = {name: value for name, value in options.items() if name in PoolOptions.table}
     evaluation = {name: value for name, value in options.items() if name not in PoolOptions.table}
-    return warned(pool_of(qrels, separate_runs(runs), PoolOptions(**own), Options(**evaluation), text))
+    separate = separate_runs(runs)
+    return warned(pool_of(qrels, separate, metrics, PoolOptions(**own), Options(**evaluation), text=text))
 
 
 def separate_qrels(files: Sequence[str], qrels: str | None, options: Options) -> tuple[Any, LabelledRuns]:
@@ -113,7 +124,15 @@ def separate_qrels(files: Sequence[str], qrels: str | None, options: Options) ->
     return qrels, runs
 
 
-def pool_of(qrels: Any, runs: Runs, options: PoolOptions, evaluation: Options, text: Any = None) -> Pool:
+def pool_of(
+    qrels: Any,
+    runs: Runs,
+    metrics: Metrics,
+    options: PoolOptions,
+    evaluation: Options,
+    *,
+    text: Any = None,
+) -> Pool:
     """Raises GradevalError."""
     if evaluation.judged_only:
         raise OptionError("judged_only leaves no unjudged documents")
@@ -121,23 +140,73 @@ def pool_of(qrels: Any, runs: Runs, options: PoolOptions, evaluation: Options, t
     check_inputs([*given, *(("run", run) for _, run in runs)], evaluation)
     judged = _NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)
     opened = open_all(runs, judged, evaluation)
+    if options.order is None:
+        options = options.replace(order=DECIDE if len(opened) == 2 and qrels is not None else DEPTH)
+    _check(options, evaluation, len(opened), has_qrels=qrels is not None)
     depth = min(options.pool_depth, evaluation.depth or options.pool_depth)
     jobs = evaluation.jobs or default_jobs()
     retrieved = Retrieved.of(judged.qrels, opened, depth, jobs)
     names = run_names((run.name, run.path, run.short_name) for run in opened)
-    candidates = _Candidates(retrieved, _chosen(retrieved, options, evaluation))
+    chosen = _chosen(retrieved, options, evaluation)
+    candidates = _Candidates(retrieved, chosen)
+    notices = [n for name, own in zip(names, retrieved.notices, strict=True) for n in own.renamed(name)]
+    of_metric: dict[str, Any] = {}
+    if options.order in BY_METRIC:
+        spec = metric_of(metrics)
+        open_judgments = OpenJudgments(
+            judged.qrels,
+            [run.reduce(judged.qrels, jobs) for run in opened],
+            candidates.query,
+            candidates.ranks_of(len(opened)),
+            candidates.by_id,
+            is_averaged=chosen[: len(judged.qrels.queries)],
+            spec=spec,
+            options=evaluation,
+        )
+        of_metric["metric"] = str(spec)
+        decision = candidates.judge(open_judgments, options)
+        if decision is not None:
+            of_metric |= {"difference": decision.difference, "forecast": decision.forecast}
+            notices.append(_forecast(decision, f"{spec} of {names[1]} − {names[0]}"))
     order = candidates.ordered(options)
     documents = candidates.documents(_first(order, candidates.query, options))
-    notices = [n for name, own in zip(names, retrieved.notices, strict=True) for n in own.renamed(name)]
     return Pool(
         documents,
         tuple(names),
         options,
-        len(order),
+        int(candidates.is_chosen.sum()),
         len(set(candidates.query[order].tolist())),
         texts=_texts(text, documents),
         found=tuple(notices),
+        **of_metric,
     )
+
+
+def _check(options: PoolOptions, evaluation: Options, runs: int, *, has_qrels: bool) -> None:
+    """Raise OptionError for an order that these do not have."""
+    if options.order == DECIDE and runs != 2:
+        raise OptionError(f"order=decide needs two runs, not {runs}")
+    if options.order in BY_METRIC:
+        if not has_qrels:
+            raise OptionError(f"order={options.order} needs qrels")
+        if evaluation.ties not in (None, "trec", "input"):
+            raise OptionError(f"order={options.order} needs ties=trec or input, not {evaluation.ties}")
+        if evaluation.no_relevant == "skip":
+            raise OptionError(f"order={options.order} needs a value for queries without relevant documents")
+
+
+def _forecast(decision: Decision, difference: str) -> Notice:
+    signs = ("positive", "negative")
+    sign, other = signs[::-1] if decision.difference < 0 else signs
+    value = f"{difference} is {decision.difference:+.4f}"
+    if decision.forecast is None:
+        rule = f"{value}: judgments of 0 do not decide its sign"
+    elif decision.forecast == 0:
+        rule = f"{value}, and no judgment of these documents can make it {other}"
+    else:
+        first = many(decision.forecast, "judgment decides", "judgments decide")
+        rule = f"{value}: {first} that it is {sign}, if all turn out 0"
+    return Notice(NoticeKind.FORECAST, "", decision.forecast or 0, rule=rule)
 
 
 def _texts(text: Any, documents: Sequence[PooledDocument]) -> Mapping[str, str] | None:
@@ -178,6 +247,7 @@ class _Candidates:
         """is_chosen: which queries are, (Q,)."""
         lines = np.flatnonzero(retrieved.pair >= retrieved.judged)
         row, rank = retrieved.pair[lines] - retrieved.judged, retrieved.rank[lines]
+        self._lines = row, retrieved.run[lines], rank
         self.query = retrieved.query[retrieved.judged :]
         self.ids = retrieved.documents.take(slice(retrieved.judged, None))
         self.is_chosen = is_chosen[self.query]
@@ -192,12 +262,35 @@ class _Candidates:
         self.by_id = np.empty(count, np.int64)  # the position of each by its id
         self.by_id[descending[::-1]] = np.arange(count)
         self.effect: Floats | None = None
+        self._order: Ints | None = None
+
+    def ranks_of(self, runs: int) -> Floats:
+        """The rank of each document in each of so many runs, (R, U), inf where it is not in the first ranks."""
+        row, run, rank = self._lines
+        ranks = np.full((runs, len(self.query)), np.inf)
+        ranks[run, row] = rank
+        return ranks
+
+    def judge(self, judgments: OpenJudgments, options: PoolOptions) -> Decision | None:
+        """Take the effects, and in the order decide what decides."""
+        if options.order == EFFECT:
+            self.effect = judgments.effects()
+            return None
+        decision = judgments.decided()
+        self._order = decision.order
+        self.effect = np.zeros(len(self.query))
+        self.effect[decision.order] = decision.gain
+        return decision
 
     def ordered(self, options: PoolOptions) -> Ints:
         """All of the chosen queries, in the order in which they should be judged."""
+        if self._order is not None:
+            return self._order
         keys: tuple[Floats | Ints, ...] = (self.by_id, -self.runs_at_best, self.best_rank, self.query)
         if options.order == RRF:
             keys = (self.by_id, -self.fused, self.query)
+        elif options.order == EFFECT and self.effect is not None:
+            keys = (self.by_id, self.query, -self.effect)
         order = np.lexsort(keys)
         return order[self.is_chosen[order]]
 

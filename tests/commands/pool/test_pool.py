@@ -1,14 +1,16 @@
 """The documents to judge next: worked orders, a slow reference, files for annotators and back."""
 
+import itertools
 import json
 import random
 from pathlib import Path
 
+import pytest
 from cli.command import fails, gradeval
 from helpers import each, raises
 
 import gradeval as package
-from gradeval import InputError, OptionError
+from gradeval import InputError, MetricError, OptionError
 
 
 def run_of(text: str) -> dict[str, dict[str, float]]:
@@ -75,7 +77,7 @@ def test_random_pools_are_those_of_a_slow_reference(seed: int, tmp_path: Path) -
     qrels, runs = table(5), [table(12) for _ in range(3)]
     depth = draw.randint(1, 6)
     expected = slow_depth(qrels, runs, depth)
-    found = package.pool(qrels, runs, pool_depth=depth)
+    found = package.pool(qrels, runs, order="depth", pool_depth=depth)
     assert [row[:4] for row in found.documents] == expected
     paths = []
     for number, run in enumerate(runs):
@@ -109,6 +111,90 @@ def test_a_sample_of_queries_depends_on_the_seed_alone() -> None:
     raises(OptionError, "judged_only leaves no", package.pool, None, runs, judged_only=True)
 
 
+def test_the_worked_effects() -> None:
+    """metrics.md: nDCG@5 of A against B, grades to 3."""
+    runs = {name: WORKED[name] for name in "BA"}
+    found = package.pool({"1": {"d3": 3, "d6": 0, "d1": 1}}, runs, "nDCG@5", order="effect")
+    assert [(row.document, round(row.effect or 0, 6)) for row in found.documents] == [
+        ("d4", 0.329563),
+        ("d5", 0.305184),
+        ("d2", 0.225758),
+        ("d7", 0.149606),
+    ]
+
+
+def difference(qrels: dict, runs: list[dict], metric: str) -> float:
+    means = package.evaluate(qrels, runs, metric).means[:, 0]
+    return float(means[1] - means[0])
+
+
+@each("seed", range(3))
+@each("metric", ["nDCG@3", "P(rel=2)@2", "R@3", "DCG@2", "AP"])
+def test_effects_and_decisions_are_those_of_all_judgments(seed: int, metric: str) -> None:
+    """All grades of all unjudged documents of two queries, tried one by one."""
+    draw = random.Random(seed)
+    names = [f"d{n}" for n in range(5)]
+    runs = [{q: {d: draw.random() for d in draw.sample(names, 4)} for q in ("q1", "q2")} for _ in range(2)]
+    qrels = {q: {d: draw.choice([0, 0, 1, 2]) for d in draw.sample(names, 3)} | {"x": 2} for q in ("q1", "q2")}
+    unjudged = {(q, d) for run in runs for q in run for d in run[q] if d not in qrels[q]}
+    worlds = {}
+    for grades in itertools.product((0, 1, 2), repeat=len(unjudged)):
+        world = dict(zip(sorted(unjudged), grades, strict=True))
+        judged = {q: qrels[q] | {d: g for (of, d), g in world.items() if of == q} for q in qrels}
+        worlds[grades] = difference(judged, runs, metric)
+    now = difference(qrels, runs, metric)
+    sign = -1 if now < 0 else 1
+
+    def change(n: int) -> float:
+        return max(
+            abs(value - now) for grades, value in worlds.items() if not any(grades[:n] + grades[n + 1 :])
+        )
+
+    def gain(n: int) -> float:
+        lowest = min(sign * value for value in worlds.values())
+        return min(sign * value for grades, value in worlds.items() if not grades[n]) - lowest
+
+    found = package.pool(qrels, runs, metric, order="effect")
+    expected = {pair: change(n) for n, pair in enumerate(sorted(unjudged))}
+    assert {row[:2]: row.effect for row in found.documents} == pytest.approx(expected, abs=1e-11)
+    assert [row.effect for row in found.documents] == sorted(expected.values(), reverse=True) or unjudged
+    if metric == "AP":
+        raises(MetricError, "order decide takes nDCG@k", package.pool, qrels, runs, metric)
+        return
+    decided = package.pool(qrels, runs, metric)
+    gains = [gain(n) for n in range(len(unjudged))]
+    assert decided.difference == pytest.approx(now, abs=1e-12)
+    is_decided = min(sign * value for value in worlds.values()) > 1e-12
+    assert (decided.forecast == 0) == is_decided
+    assert not gains or decided.documents[0].effect == pytest.approx(max(gains), abs=1e-11)
+
+
+@pytest.mark.parametrize("seed", [3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 4, 5))])
+def test_decide_settles_the_sample_pair(seed: int) -> None:
+    """In at most 100 judgments in batches of ten, with the judge of metrics.md. Its first values too."""
+    folder = Path(package.__file__).parents[1] / "sample_data" / "search"
+    runs = [folder / "bm25.run", folder / "hybrid.run"]
+    qrels: dict[str, dict[str, float]] = {}
+    for line in (folder / "qrels.txt").read_text().splitlines():
+        query, _, document, grade = line.split()
+        qrels.setdefault(query, {})[document] = int(grade)
+    found = package.pool(qrels, runs)
+    assert (len(found.documents), found.forecast, round(found.difference or 0, 6)) == (849, 75, 0.096212)
+    first = [("417", "FT944-2123", 0.00815), ("419", "FT944-5363", 0.005421), ("420", "FT922-7487", 0.004685)]
+    assert [(*row[:2], round(row.effect or 0, 6)) for row in found.documents[:3]] == first
+    draw = random.Random(seed)
+    order = list(qrels)
+    unjudged = sorted((order.index(row.query), row.document) for row in found.documents)
+    grades = {(order[q], d): draw.choices(range(5), [80, 10, 5, 3, 2])[0] for q, d in unjudged}
+    judgments = 0
+    while found.forecast:
+        for row in found.documents[:10]:
+            qrels[row.query][row.document] = grades[row[:2]]
+            judgments += 1
+        found = package.pool(qrels, runs, top=10)
+    assert judgments <= 100
+
+
 def files() -> None:
     Path("a.run").write_text("".join(f"q1 Q0 d{n} {n} {9 - n} t\n" for n in range(5)))
     Path("b.run").write_text("".join(f"q{q} Q0 d{9 - n} {n} {9 - n} t\n" for q in (1, 2) for n in range(5)))
@@ -120,7 +206,8 @@ def files() -> None:
 def test_a_file_for_annotators_is_read_back(folder: Path, form: str) -> None:
     """The state is the qrels: what is judged is not in the next pool."""
     files()
-    assert gradeval("pool", "qrels", "a.run", "b.run", "--text", "texts", "-o", f"pool.{form}").code == 0
+    line = ["pool", "qrels", "a.run", "b.run", "--order", "depth", "--text", "texts", "-o", f"pool.{form}"]
+    assert gradeval(*line).code == 0
     text = Path(f"pool.{form}").read_text()
     first = text.splitlines()[form == "csv"]
     assert first.startswith("q1,d9,1,1,,," if form == "csv" else '{"query": "q1", "document": "d9", ')
@@ -134,7 +221,7 @@ def test_a_file_for_annotators_is_read_back(folder: Path, form: str) -> None:
 
 def test_what_the_command_prints(folder: Path) -> None:
     files()
-    table = gradeval("pool", "qrels", "a.run", "b.run", "--top", "2", "-f", "table")
+    table = gradeval("pool", "qrels", "a.run", "b.run", "--order", "depth", "--top", "2", "-f", "table")
     assert (table.code, table.err) == (0, "")
     assert table.out.splitlines()[0].split() == ["query", "document", "best", "rank", "runs"]
     legend = "2 of 13 unjudged documents of 2 queries, in the first 100 ranks of 2 runs"
@@ -152,6 +239,12 @@ def test_what_the_command_prints(folder: Path) -> None:
     ("pool a.run none.run", "none.run: no such file"),
     ("pool a.run --query-ids zz", "gradeval: --query-ids: query 'zz' is not in the files"),
     ("pool qrels a.run --columns document=x", "gradeval: columns: document=x is no column of any table"),
+    ("pool qrels a.run --order decide", "gradeval: order=decide needs two runs, not 1"),
+    ("pool a.run b.run --order effect", "gradeval: order=effect needs qrels"),
+    ("pool qrels a.run b.run --ties best", "gradeval: order=decide needs ties=trec or input, not best"),
+    ("pool qrels a.run b.run --no-relevant skip", "gradeval: order=decide needs a value for queries without"),
+    ("pool qrels a.run b.run -m nDCG@5,10", "gradeval: a pool takes one metric"),
+    ("pool qrels a.run b.run -m num_ret", "gradeval: num_ret: a pool needs a metric of rankings"),
     ("pool a.run --size 3", "gradeval: order=sample and size require each other"),
 ])  # fmt: skip
 def test_errors(folder: Path, line: str, error: str) -> None:
