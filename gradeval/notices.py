@@ -238,7 +238,11 @@ class NoticeKind(Enum):
         "them to {total:,} at most"
     )
     # of pools
-    FORECAST = Row("{rule}", is_note=True)
+    FORECAST = Row(
+        "{rule}: {metric:?{count:judgment decides|judgments decide} its sign, if all turn out 0|judgments of 0 "
+        "do not decide its sign}",
+        is_note=True,
+    )
     # of estimates
     NO_RANDOM_SAMPLE = Row(
         "the queries that people judged differ from the others by the model's judgments ({listed}): estimates "

@@ -87,7 +87,8 @@ class OpenJudgments(Record, eq=False):
             rank = np.where(self.rank[:, rows] <= self.last_rank, self.rank[:, rows], np.inf)
             different, class_of = np.unique(rank, axis=1, return_inverse=True)
             effects[rows] = self._changes(query, different)[class_of.reshape(-1)]
-        return (effects / self.queries).round(_SAME)
+        rounded: Floats = (effects / self.queries).round(_SAME)
+        return rounded
 
     def _changes(self, query: int, rank: Floats) -> Floats:
         """The largest change of a query's value by a document with these ranks, (R, C) -> (C,)."""
@@ -129,7 +130,8 @@ class OpenJudgments(Record, eq=False):
             scale=np.unique(np.append(self.qrels.scale, self.top)),
             no_relevant=NO_RELEVANT[self.options.no_relevant_rule],
         )
-        return score(judgments, [self.spec])[0]
+        values: Floats = score(judgments, [self.spec])[0]
+        return values
 
     # --- the sign of a difference
 
@@ -251,7 +253,8 @@ class _OpenQuery:
             if coefficient < 0 or self.low > 0:
                 at = int(np.argmax(class_of == number))
                 gains[number] = self._lowest(np.delete(self.coefficients, at)) - self.low
-        return gains.round(_SAME)[class_of]
+        of_documents: Floats = gains.round(_SAME)[class_of]
+        return of_documents
 
     def best(self) -> tuple[float, int]:
         """The largest gain, and the position of the first document that has it."""

@@ -167,7 +167,7 @@ def pool_of(
         decision = candidates.judge(open_judgments, options)
         if decision is not None:
             of_metric |= {"difference": decision.difference, "forecast": decision.forecast}
-            notices.append(_forecast(decision, f"{spec} of {names[1]} − {names[0]}"))
+            notices.append(_forecast(decision, str(spec), f"{names[1]} − {names[0]}"))
     order = candidates.ordered(options)
     documents = candidates.documents(_first(order, candidates.query, options))
     return Pool(
@@ -195,18 +195,12 @@ def _check(options: PoolOptions, evaluation: Options, runs: int, *, has_qrels: b
             raise OptionError(f"order={options.order} needs a value for queries without relevant documents")
 
 
-def _forecast(decision: Decision, difference: str) -> Notice:
-    signs = ("positive", "negative")
-    sign, other = signs[::-1] if decision.difference < 0 else signs
-    value = f"{difference} is {decision.difference:+.4f}"
+def _forecast(decision: Decision, metric: str, difference: str) -> Notice:
+    """difference: of which runs it is."""
+    rule = f"{metric} of {difference} is {decision.difference:+.4f}"
     if decision.forecast is None:
-        rule = f"{value}: judgments of 0 do not decide its sign"
-    elif decision.forecast == 0:
-        rule = f"{value}, and no judgment of these documents can make it {other}"
-    else:
-        first = many(decision.forecast, "judgment decides", "judgments decide")
-        rule = f"{value}: {first} that it is {sign}, if all turn out 0"
-    return Notice(NoticeKind.FORECAST, "", decision.forecast or 0, rule=rule)
+        return Notice(NoticeKind.FORECAST, "", 0, rule=rule)
+    return Notice(NoticeKind.FORECAST, "", decision.forecast, metric, rule=rule)
 
 
 def _texts(text: Any, documents: Sequence[PooledDocument]) -> Mapping[str, str] | None:
