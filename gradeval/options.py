@@ -47,6 +47,7 @@ ROLES = ("query", "document", "grade", "score", "distance", "rank", "subtopic") 
 OF_SCORES = ROLES[3:6]  # a run is ranked by one of them: of distances and ranks, the lowest comes first
 GROUP_SUFFIXES = (".query", ".group")  # of the files beside an SVMlight file that give its queries' sizes
 CONFIDENCE = (50.0, 99.9999)  # of intervals, in percent
+ALL_FEATURES = ("all",)  # those that the lines of the qrels have
 MOST_FEATURES = 10**5  # each of them is a run
 
 METRICS, QUERIES_SECTION, INPUT, OTHER = "Metrics", "Queries", "Input", "Other"  # headings of the help
@@ -330,9 +331,10 @@ def _read_weights(name: str, weights: Any) -> Any:
     return value
 
 
-def _read_features(name: str, features: Any) -> tuple[int, ...]:
+def _read_features(name: str, features: Any) -> tuple[int | str, ...]:
     is_single = isinstance(features, (str, Integral))
-    return parse_features([str(features)] if is_single else iterable(name, features))
+    texts = [*map(str, [features] if is_single else iterable(name, features))]
+    return ALL_FEATURES if texts == [*ALL_FEATURES] else parse_features(texts)
 
 
 def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
@@ -515,9 +517,9 @@ class Options(OptionTable, init=False):
     run_format: str | None = _input(
         choice(*RUN_FORMATS), "Format of the runs. Default: detected.", scope={FILES, OF_RUN}
     )
-    features: tuple[int, ...] = _input(
+    features: tuple[Any, ...] = _input(
         OptionKind("features", _read_features, "int | str | Iterable[int | str]", metavar="LIST"),
-        "Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
+        "Evaluate features of LETOR files as runs, such as 1,5,9-12, or all; of QRELS if no RUN is one.",
         default=(),
         scope={FILES, RUNS, OF_QRELS, OF_RUN},
         flags="--feature",

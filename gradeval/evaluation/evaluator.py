@@ -126,6 +126,7 @@ class Evaluation:
         self.jobs = options.jobs or default_jobs()
         self._judged = load.open_qrels(qrels, options, plan.hashes)
         self.qrels = self._judged.qrels
+        plan = plan.replace(options=load.with_all_features(options, self._judged))
         self.plan = plan.judged_by(self.qrels)
         self.setting = EvaluationSetting.of(self.plan, self.qrels)  # an error before runs are read
         self.without_runs = self._results()
@@ -202,9 +203,12 @@ class Evaluation:
         return ordered_map(evaluate, self._opened(waiting), waiting.at_once)
 
     def _waiting(self, runs: Runs) -> _Waiting:
+        options = self.plan.options
+        runs = load.with_feature_runs(runs, self._judged, options)
         check_labels(runs)
         checked = [(label, self._checked(run)) for label, run in runs]
-        names = names_by_path(checked, self.plan.options)
+        features = [load.are_features(run, self._judged, options) for _, run in checked]
+        names = names_by_path(checked, options, features)
         at_once = max(1, min(self.jobs, sum(map(len, names))))
         return _Waiting(checked, names, at_once, self.jobs // at_once)
 

@@ -129,12 +129,16 @@ def is_row(item: Any) -> bool:
     return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
 
 
-def names_by_path(runs: Runs, options: Options) -> list[dict[str, str]]:
-    """The names of the expected runs of each of these, by path, chosen before anything is read."""
+def names_by_path(runs: Runs, options: Options, are_features: Sequence[bool]) -> list[dict[str, str]]:
+    """The names of the expected runs of each of these, by path, chosen before anything is read. are_features:
+    whether each is a file whose chosen features are runs.
+    """
     saved_paths = [run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs]
     expected = [
-        _expected_runs(label, run, path_of(run, label or f"run{position}"), options, saved_paths)
-        for position, (label, run) in enumerate(runs, 1)
+        _expected_runs(
+            label, run, path_of(run, label or f"run{position}"), options if has_features else None, saved_paths
+        )
+        for position, ((label, run), has_features) in enumerate(zip(runs, are_features, strict=True), 1)
     ]
     chosen = iter(run_names(chain.from_iterable(expected)))
     return [{path: next(chosen) for _, path, _ in of_run} for of_run in expected]
@@ -144,15 +148,17 @@ _Expected = tuple[str | None, str, str | None]  # the label of a run, its path, 
 
 
 def _expected_runs(
-    label: str | None, run: Any, path: str, options: Options, saved_paths: Sequence[str]
+    label: str | None, run: Any, path: str, of_features: Options | None, saved_paths: Sequence[str]
 ) -> list[_Expected]:
-    """saved_paths: of each run of the saved results."""
+    """of_features: the options where features of the file are runs. saved_paths: of each run of the saved
+    results.
+    """
     if isinstance(run, FailedRun):
         return []
     if isinstance(run, SavedResult):
         return _saved_runs(label, run, path, is_alone=saved_paths.count(path) < 2)
-    if load.is_path(run) and options.features:
-        return [load.feature_names(path, feature, label, options) for feature in options.features]
+    if of_features is not None:
+        return [load.feature_names(path, feature, label, of_features) for feature in of_features.features]
     has_path = load.is_path(run) or (isinstance(run, RunTable) and run.path is not None)
     return [(label if has_path else path, path, None)]
 

@@ -27,6 +27,7 @@ from gradeval.records import Record
 
 _SHOWN = 20  # ranges of features that an error names
 _SIZE = "group size"
+LARGEST_FEATURE = 10**7  # numbers below it can be features
 _COLON, _EQUALS = b":="
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID, _FIVE = np.uint64(int.from_bytes(b"docid", "little")), np.uint64(2**40 - 1)
@@ -103,16 +104,28 @@ class _Part(NamedTuple):
     problems: LineProblems
 
 
+def _wanted(features: Set[int] | None) -> Bools:
+    """Which features are wanted, by their number. features: None for all."""
+    if features is None:
+        return np.ones(LARGEST_FEATURE, bool)
+    is_wanted = np.zeros(max(features, default=-1) + 2, bool)
+    is_wanted[list(features)] = True
+    return is_wanted
+
+
 def read_letor(
-    source: Source, wanted: Set[int], groups: str | None = None, jobs: int = 1, problems: Problems | None = None
+    source: Source,
+    wanted: Set[int] | None,
+    groups: str | None = None,
+    jobs: int = 1,
+    problems: Problems | None = None,
 ) -> Letor:
-    """Read labels, ids and the wanted features. Raises InputError(s). groups: a file of group sizes, for
-    SVMlight without qid; by default FILE.query or FILE.group. problems: collects those of the lines.
+    """Read labels, ids and the wanted features, None for all. Raises InputError(s). groups: a file of group
+    sizes, for SVMlight without qid; by default FILE.query or FILE.group. problems: collects those of the lines.
     """
     problems = problems or Problems(source.name)
     parts: list[_Part] = []
-    is_wanted = np.zeros(max(wanted, default=-1) + 2, bool)
-    is_wanted[list(wanted)] = True
+    is_wanted = _wanted(wanted)
     made = ordered_map(lambda block: _read_block(block, is_wanted), source.blocks(), jobs)
     for before, part in problems.until_enough(made):
         np.add(part.line, before, out=part.line)

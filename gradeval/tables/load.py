@@ -28,7 +28,7 @@ from gradeval.formats.detect import ROLES, format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import run_columns
-from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, OF_SCORES, Options, takes
+from gradeval.options import ALL_FEATURES, DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, OF_SCORES, Options, takes
 from gradeval.records import Record
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import EACH, Collapse
@@ -295,8 +295,43 @@ def open_file(
     ]
 
 
-def check_letor_options(source: Source, role: str, kind: str, options: Options) -> None:
-    """Raise InputError or OptionError for options of LETOR files that are given for another, or missing."""
+def with_all_features(options: Options, judged: OpenedQrels) -> Options:
+    """The options, with the features of the qrels where all are chosen. Raises OptionError."""
+    if options.features != ALL_FEATURES:
+        return options
+    if judged.letor is None:
+        raise OptionError(f"--feature all requires a LETOR file as qrels, but {judged.qrels.path} is not one")
+    return options.replace(features=tuple(sorted(judged.letor.features)))
+
+
+def are_features(run: Any, judged: OpenedQrels, options: Options) -> bool:
+    """Whether the run is a LETOR file, of which the chosen features are runs."""
+    if not options.features or not is_path(run):
+        return False
+    try:
+        return _source_and_format(run, judged, options, hashes=False)[1] == "letor"
+    except GradevalError:  # which opening it reports
+        return True
+
+
+def with_feature_runs(
+    runs: Sequence[tuple[str | None, Any]], judged: OpenedQrels, options: Options
+) -> Sequence[tuple[str | None, Any]]:
+    """The (label, run) pairs; where features are chosen and no run is a LETOR file, those of the qrels too."""
+    if not options.features or judged.letor is None:
+        return runs
+    has_features = any(are_features(run, judged, options) for _, run in runs)
+    return runs if has_features else [*runs, (None, judged.source)]
+
+
+def check_letor_options(
+    source: Source, role: str, kind: str, options: Options, letor: Letor | None = None
+) -> None:
+    """Raise InputError or OptionError for options of LETOR files that are given for another, or missing. letor:
+    the qrels, whose features may be runs beside this one.
+    """
+    if role == "run" and kind != "letor" and letor is not None:
+        return
     if role == "run" and (kind == "letor") != bool(options.features):
         if kind == "letor":
             hint = "Choose what ranks its documents, such as --feature 1-5,9 (in Python features=[1])"
@@ -330,7 +365,7 @@ def open_runs(
         name = name or f"run{position}"
         return [run_of_data(open_data(run, name, "score", options), name, options)]
     source, kind = _source_and_format(run, judged, options, hashes)
-    check_letor_options(source, "run", kind, options)
+    check_letor_options(source, "run", kind, options, judged.letor)
     if kind == "letor":
         known_letor = judged.letor if source is judged.source else None
         letor = known_letor or _read_letor(source, options.features, options)
@@ -435,7 +470,9 @@ def _read_letor(
     from gradeval.formats.letor import read_letor
 
     def read(jobs: int) -> Letor:
-        return read_letor(source, set(features), options.groups, jobs, problems)
+        chosen = set(features)
+        wanted = None if chosen.issuperset(ALL_FEATURES) else chosen
+        return read_letor(source, wanted, options.groups, jobs, problems)
 
     jobs = options.jobs or default_jobs()
     return with_fewer(read, jobs) if problems is None else read(jobs)  # which would collect them twice

@@ -216,3 +216,19 @@ def test_every_option_has_its_test() -> None:
     texts = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
     options = [param for param in eval_command.params if param.param_type_name == "option"]
     assert [param.opts for param in options if not any(f'"{name}' in texts for name in param.opts)] == []
+
+
+def test_features_beside_scores() -> None:
+    """Scores are runs as they are; the features are those of the qrels then; all are those that lines have."""
+    both = gradeval("l", "s", "--feature", "1", "-m", "RR", "--quiet").out
+    rows = [line.split("\t") for line in both.splitlines()[1:]]
+    assert [row[0] for row in rows] == ["s", "feature1"]
+    assert rows[0] == gradeval("l", "s", "-m", "RR", "--quiet").out.splitlines()[1].split("\t")
+    alone = gradeval("l", "--feature", "1,2", "-m", "RR", "--quiet").out
+    assert rows[1] == alone.splitlines()[1].split("\t")
+    assert gradeval("l", "--feature", "all", "-m", "RR", "--quiet").out == alone
+    assert "--feature all requires a LETOR file as qrels" in fails("q", "r", "--feature", "all")
+    assert "this is not a LETOR file" in fails("q", "r", "--feature", "1")
+    compared = gradeval("compare", "l", "s", "--feature", "all", "-m", "RR", "-f", "tsv", "--quiet").out
+    assert [line.split("\t")[1] for line in compared.splitlines()[1:]] == ["feature1", "feature2"]
+    assert gradeval("study", "agreement", "l", "s", "--feature", "all", "-m", "RR AP", "--quiet").code == 0

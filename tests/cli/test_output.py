@@ -58,7 +58,7 @@ def test_names_of_runs_and_wide_tables() -> None:
     Path("d/r").write_bytes(Path("r").read_bytes())
     assert names("q", "BM25+RM3=r", "k=1", "r", "x=k=1") == ["BM25+RM3", "k=1", "r", "x"]
     assert names("q", "r=k=1", "r", "d/r") == ["r", "r#2", "d/r"]
-    assert names("l", "A=l", "m=s", "--feature", "2") == ["A"]  # s has no features
+    assert names("l", "A=l", "m=s", "--feature", "2") == ["A", "m"]  # s has no features
     assert names("l", "A=l", "--feature", "1,2") == ["A:feature1", "A:feature2"]
     assert names("l", "best=s") == ["best"]
     assert gradeval("q", "x=-", "-m", "AP", stdin="r").out.startswith("run\tquery\tmetric\tvalue\nx\tall")

@@ -30,7 +30,16 @@ from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import exact
 from gradeval.render.printable import Tabular, WithNotices, warned
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.load import Run, check_inputs, is_path, open_all, open_qrels, source_of
+from gradeval.tables.load import (
+    Run,
+    check_inputs,
+    is_path,
+    open_all,
+    open_qrels,
+    source_of,
+    with_all_features,
+    with_feature_runs,
+)
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import reduce_columns
 from gradeval.tables.terms import DiscountedTerms, Level, LevelGroup, RelevanceFunction, Terms
@@ -454,8 +463,9 @@ def open_to_explain(
     labelled = [(label, source_of(run) if is_path(run) else run) for label, run in labelled]
     check_inputs([("qrels", qrels), *(("run", run) for _, run in labelled)], options)
     judgments = open_qrels(qrels, options)
-    options = with_ids(options, judgments.qrels)
-    return judgments.qrels, open_all(labelled, judgments, options), options
+    options = with_all_features(with_ids(options, judgments.qrels), judgments)
+    runs = with_feature_runs(labelled, judgments, options)
+    return judgments.qrels, open_all(runs, judgments, options), options
 
 
 def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, count: int) -> Ints:

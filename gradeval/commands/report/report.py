@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from importlib import resources
-from itertools import chain, islice, product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -154,14 +154,13 @@ def report(
     if compared_as.all_pairs and len(results.runs) == 1:
         raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
     runs = _without_failed(runs, results)
-    names = [run.name for run in results.runs]
     results, compared_as = _sorted(results, compared_as)
-    order = [names.index(run.name) for run in results.runs]
+    paths = [run.path for run in results.runs]
     counted = np.logical_or.reduce([run.counted for run in results.runs])
     values = compare.QueryValues.of(results, specs).select(counted).weighing()
     comparison = compare.compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
     queries = _queries_to_explain(values, explain, _with_relevant(results))
-    of_queries = _explained_queries(qrels, runs, order, queries, specs=specs, options=evaluation)
+    of_queries = _explained_queries(qrels, runs, paths, queries, specs=specs, options=evaluation)
     explained = _collected(of_queries, len(queries), progress)
     documents = {name for of_query in explained.values() for name, _ in of_query.documents}
     return warned(
@@ -240,14 +239,14 @@ def _sorted(results: Results, options: CompareOptions) -> tuple[Results, Compare
 def _explained_queries(
     qrels: Any,
     runs: Runs,
-    order: Sequence[int],
+    paths: Sequence[str],
     queries: Sequence[str],
     *,
     specs: Sequence[Spec],
     options: Options,
 ) -> Iterator[tuple[str, ExplainedQuery]]:
-    """How the values of each of these queries come about; nothing where no documents are known. order: the
-    positions of the runs as they are shown.
+    """How the values of each of these queries come about; nothing where no documents are known. paths: of the
+    runs in the order in which they are shown.
     """
     with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
     # a mean over all orders of ties has no ranking to show
@@ -255,15 +254,10 @@ def _explained_queries(
         return
     judged, opened, _ = open_to_explain(qrels, with_documents, options)
     of_queries = explained_by(judged, opened, judged.positions(queries), specs, options)
+    opened_paths = [run.path for run in opened]
     for query, of_runs in zip(queries, of_queries, strict=True):
-        remaining = iter(of_runs)
-        count = len(options.features) or 1
-        of_each = (
-            [()] * len(run.runs) if isinstance(run, SavedResult) else list(islice(remaining, count))
-            for _, run in runs
-        )
-        explanations = list(chain(*of_each))
-        yield query, _explained([explanations[position] for position in order])
+        by_path = dict(zip(opened_paths, of_runs, strict=True))
+        yield query, _explained([by_path.get(path, []) for path in paths])
 
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:

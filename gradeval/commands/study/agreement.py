@@ -48,7 +48,15 @@ from gradeval.statistics.multiple import CORRECTIONS, maxt, randomized_tukey_hsd
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_differences, paired_tests
 from gradeval.tables.judges import by_judge
-from gradeval.tables.load import OpenedQrels, Run, check_inputs, open_all, open_qrels
+from gradeval.tables.load import (
+    OpenedQrels,
+    Run,
+    check_inputs,
+    open_all,
+    open_qrels,
+    with_all_features,
+    with_feature_runs,
+)
 from gradeval.tables.qrels import Qrels, out_of_range
 from gradeval.tables.ranking import IdenticalIds, Ties
 from gradeval.tables.reduction import Reduced, reduce_columns
@@ -639,9 +647,9 @@ def collect(
     if other_qrels:  # what any of them judges, in order of first appearance, with grades of 0
         columns = (_columns(table, np.zeros(len(table.grade))) for table in judged)
         table = Qrels.of(judged[0].path, columns).replace(notices=())
-    options = with_ids(options, table)
+    options = with_all_features(with_ids(options, table), source)
     chosen = chosen_queries(table, options)
-    opened, failed = _opened(runs, source, options)
+    opened, failed = _opened(with_feature_runs(runs, source, options), source, options)
 
     def reduced(run: Run, jobs: int) -> Reduced | FailedRun:
         try:
