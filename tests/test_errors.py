@@ -161,6 +161,7 @@ def test_each_kind_has_a_sentence() -> None:
         NoticeKind.WEIGHTED,
         NoticeKind.BY_RANK,
         NoticeKind.SAME_RANKING,
+        NoticeKind.FORECAST,
     }
     of_qrels = {NoticeKind.SUBTOPICS, NoticeKind.UNLABELLED, NoticeKind.UNSCALED_ELSEWHERE, NoticeKind.MERGED}
     assert notes == {*of_qrels, NoticeKind.JUDGED_UNKNOWN, *of_runs}
