@@ -115,6 +115,10 @@ class Runs(Validate, total=False):
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
 
 
+class ReuseKeywords(Runs, total=False):
+    pool_depth: int  # 100
+
+
 class EstimateKeywords(Runs, total=False):
     lambda_: float | None  # None
     confidence: float  # 95.0
@@ -135,9 +139,8 @@ class Evaluate(Runs, total=False):
     by_level: bool  # False
 
 
-class PoolKeywords(Runs, total=False):
+class PoolKeywords(ReuseKeywords, total=False):
     order: Literal['depth', 'rrf', 'effect', 'decide', 'sample'] | None  # None
-    pool_depth: int  # 100
     top: int | None  # None
     per_query: int | None  # None
     size: int | None  # None

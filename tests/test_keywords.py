@@ -30,6 +30,7 @@ FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
     "SwapsKeywords": [gradeval.study.swaps, gradeval.plot.swaps],
     "Divergence": [gradeval.study.divergence],
     "Agreement": [gradeval.study.agreement],
+    "ReuseKeywords": [gradeval.study.reuse],
     "EstimateKeywords": [gradeval.estimate],
     "PoolKeywords": [gradeval.pool],
     "PhiKeywords": [gradeval.plot.phi],

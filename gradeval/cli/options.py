@@ -402,11 +402,17 @@ def row_option(table: type[opts.OptionTable], name: str, **changes: Any) -> Deco
 
 
 def row_options(
-    table: type[opts.OptionTable], heading: str, helps: Mapping[str, str] | None = None, **scope: Any
+    table: type[opts.OptionTable],
+    heading: str,
+    helps: Mapping[str, str] | None = None,
+    flags: Mapping[str, str] | None = None,
+    **scope: Any,
 ) -> Decorator:
-    """The options of the rows under a heading. helps: other help. scope: that of OptionTable.rows()."""
+    """The options of the rows under a heading. helps, flags: other ones. scope: that of OptionTable.rows()."""
     names = [name for name, row in table.rows(**scope).items() if row.section == heading]
-    changes = {name: {"help": text} for name, text in (helps or {}).items()}
+    changes: dict[str, dict[str, str]] = {name: {"help": text} for name, text in (helps or {}).items()}
+    for name, text in (flags or {}).items():
+        changes.setdefault(name, {})["flags"] = text
     return together(*(row_option(table, name, **changes.get(name, {})) for name in names))
 
 

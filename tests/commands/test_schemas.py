@@ -174,6 +174,7 @@ CASES = {  # the exit code, and a command line
         (0, "study agreement qrels a.run b.run c.run"),
         (0, "study agreement judged a.run b.run c.run --qrels2 judged2 --per-query"),
         (0, "study agreement judged --qrels2 judged2 --qrels2 qrels"),
+        (0, "study reuse qrels a.run b.run --depth 2"),
     ),
     "plot": (
         (0, "plot curve qrels a.run b.run -m nDCG@1,3"),

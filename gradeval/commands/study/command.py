@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -24,10 +24,12 @@ def of_files(required: bool = True) -> cli.Decorator:
     )
 
 
-def of_runs(*tables: str) -> cli.Decorator:
-    """The options of a study of runs, after those of its own, and its Job. tables: those that it has."""
+def of_runs(*tables: str, flags: Mapping[str, str] | None = None) -> cli.Decorator:
+    """The options of a study of runs, after those of its own, and its Job. tables: those that it has. flags:
+    other ones of options.
+    """
     return cli.together(
-        cli.row_options(Options, METRICS, without=(MORE,)),
+        cli.row_options(Options, METRICS, flags=flags, without=(MORE,)),
         cli.query_options,
         cli.table_option(tables),
         cli.output_options(FORMATS),
@@ -274,3 +276,38 @@ def agreement_command(
     studies' says how to read it.
     """
     return _show_of_runs(job, "agreement", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
+
+
+@study(
+    "reuse",
+    "Do judgments favour the runs that were pooled for them?",
+    example(
+        "gradeval study reuse qrels.txt bm25.run dense.run --depth 100",
+        "gradeval study reuse qrels.txt runs --depth 50 --teams teams.tsv -f tsv",
+    ),
+)
+@of_files()
+@metrics_option(of_study.REUSE_METRICS)
+@own_options(of_study.ReuseOptions)
+@click.option(
+    "--teams",
+    type=cli.File(),
+    metavar="FILE",
+    help="'run TAB team' lines: without what no run of another team has.",
+)
+@of_runs("runs", flags={"depth": "-M"})
+def reuse_command(
+    job: Job, qrels: str, runs: tuple[str, ...], runs_from: str | None, name_by: str | None, **options: Any
+) -> int:
+    """Whether judgments can be reused: what each run loses where its own documents are not judged.
+
+    Of each run: the judged documents that no other run has in its first K ranks are removed from the qrels, and
+    all runs are evaluated again, as if it had not been pooled (Zobel 1998). A new system, whose documents were
+    not pooled, loses about as much.
+
+    judged_share: the judged share of its first K ranks; own, own_relevant: how many documents are removed;
+    mean, without, difference: of the metric; rank, rank_without: its place among the runs; tau: Kendall's tau
+    of the orders of all runs before and after. Where runs of one team are alike, give --teams.
+    """
+    check_runs(runs, options["features"], runs_from)
+    return _show_of_runs(job, "reuse", qrels, runs, runs_from=runs_from, name_by=name_by, **options)

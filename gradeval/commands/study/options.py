@@ -13,6 +13,7 @@ SWAPS_METRICS = "muAP NDCNG nDCG(gain=exp)"
 LEVELS_METRICS = "muAP nDCG(gain=exp) NDCNG"
 CRITERIA_METRICS = "tau AP(rel=2) nDCG rankDCG"
 AGREEMENT_METRICS = "muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
+REUSE_METRICS = "nDCG@10 AP"
 RANDOM = "random"  # a scope: it is about random scores
 GRADES = "grades"  # a scope: it has an effect where only grades are compared, too
 _LAST_SEED = 2**63 - 1
@@ -106,6 +107,12 @@ class AgreementOptions(OptionTable, init=False):
     def _check_combination(self) -> None:
         if self.test == TUKEY and self.correction not in ("holm", "none"):
             raise OptionError("the p-values of Tukey's test are already corrected. Leave out the correction")
+
+
+class ReuseOptions(OptionTable, init=False):
+    """Which documents a run contributes."""
+
+    pool_depth: int = _count(1, 10**9, 100, "The first K ranks of each run were pooled.", flags="--depth")
 
 
 # what has no effect where only grades are compared
