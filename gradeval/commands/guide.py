@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,10 @@ TOPICS = (  # in the order of the list
     *("evaluating", "formats", "ties-and-holes", "warnings", "comparing", "judges", "explaining", "pictures"),
     *("ci", "nightly", "schemas", "python", "spark", "studies", "plugins", "internals", "changelog"),
 )
+
+_PAGES = tuple(
+    topic for topic in TOPICS if topic != "changelog"
+)  # it is searched where no other page has a word
 
 
 @click.command(
@@ -82,7 +86,9 @@ def _found(word: str, topic: str | None) -> str:
         raise click.UsageError("TOPIC and --search are mutually exclusive.")
     if not word.strip():
         raise click.UsageError("--search requires a word.")
-    lines = _lines_with(word) or [line for other in synonyms(word) for line in _lines_with(other)]
+    texts = (word, *synonyms(word))
+    lines = [line for text in texts for line in _lines_with(text, _PAGES)]
+    lines = lines or _lines_with(word, ("changelog",))
     if not lines:
         raise OptionError(f"no page of the guide contains '{word}'")
     return "".join(dict.fromkeys(lines))
@@ -97,13 +103,13 @@ def _topics() -> str:
     )
 
 
-def _lines_with(text: str) -> list[str]:
-    """The lines of the guide with this text, else those with all of its words, else the first lines of
+def _lines_with(text: str, topics: Sequence[str]) -> list[str]:
+    """The lines of these pages with this text, else those with all of its words, else the first lines of
     paragraphs with these; in lower case or not, after their topic and heading.
     """
     text = " ".join(text.lower().split())
     words = text.split()
-    lines = list(_lines())
+    lines = list(_lines(topics))
     for found in (
         [line for line in lines if text in line.text.lower()],
         [line for line in lines if all(word in line.text.lower() for word in words)],
@@ -126,8 +132,8 @@ class _Line(NamedTuple):
     paragraph: str  # the text between empty lines that it is in, in lower case
 
 
-def _lines() -> Iterator[_Line]:
-    for name in TOPICS:
+def _lines(topics: Sequence[str]) -> Iterator[_Line]:
+    for name in topics:
         heading = ""
         in_block = False
         for paragraph in text_of(name).split("\n\n"):

@@ -36,7 +36,10 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     listed = {f"best matches of '{word}' first": _matches(word, metrics)} if word else _by_family(metrics)
     rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in listed.items()}
     if not any(rows.values()):
-        raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")
+        raise MetricError(
+            "no metric fits all of these",
+            hint="'gradeval metrics' lists them, 'gradeval guide --search' the guide",
+        )
     width = max(len(name) for part in rows.values() for name, _ in part)
     if not (family or word or graded):
         rows["groups"] = [(name, group.about) for name, group in GROUPS.items()]
