@@ -37,7 +37,10 @@ _BY_SCORE = (
 )
 _AS_BEIR = "; [--ignore-identical-ids|ignore_identical_ids=True] removes these, as BEIR does by default"
 _FEW = f"with fewer than {ENOUGH_QUERIES}, only large differences are found and intervals are rough"
-_NOT_JUDGED = "; the others count as not relevant (see {metric}, [-J|judged_only=True] and bpref)"
+_NOT_JUDGED = (
+    "; the others count as not relevant (see {metric}, [-J|judged_only=True], bpref, "
+    "[gradeval pool|gradeval.pool])"
+)
 _FROM_MEANS = "{others:, and # for as many or fewer}, excluded from {others:?the means|its mean}"
 
 

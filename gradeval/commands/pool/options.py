@@ -13,8 +13,8 @@ _MOST = 10**9
 _pool = opts.section(HEADING)
 
 
-def _count(about: str, default: int | None = None, **fields: Any) -> Any:
-    return _pool(opts.integer(1, _MOST), about, default=default, **fields)
+def _count(about: str, default: int | None = None, metavar: str = "N", **fields: Any) -> Any:
+    return _pool(opts.integer(1, _MOST, metavar), about, default=default, **fields)
 
 
 class PoolOptions(opts.OptionTable, init=False):
@@ -27,7 +27,9 @@ class PoolOptions(opts.OptionTable, init=False):
         "(decide); or a random sample of queries with all their unjudged documents (sample). Default: decide "
         "for two runs with qrels, else depth.",
     )
-    pool_depth: int = _count("Documents of the first K ranks of each run. Default: 100.", 100, flags="--depth")
+    pool_depth: int = _count(
+        "Documents of the first K ranks of each run. Default: 100.", 100, "K", flags="--depth"
+    )
     top: int | None = _count("The first N documents only.")
     per_query: int | None = _count("The first N documents of each query only.")
     size: int | None = _count("With --order sample: the number of queries.")

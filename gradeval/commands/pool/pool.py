@@ -148,14 +148,22 @@ def pool_of(
     retrieved = Retrieved.of(judged.qrels, opened, depth, jobs)
     names = run_names((run.name, run.path, run.short_name) for run in opened)
     chosen = _chosen(retrieved, options, evaluation)
+    if options.order in BY_METRIC:
+        chosen[len(judged.qrels.queries) :] = False  # these have no values
     candidates = _Candidates(retrieved, chosen)
     notices = [n for name, own in zip(names, retrieved.notices, strict=True) for n in own.renamed(name)]
     of_metric: dict[str, Any] = {}
     if options.order in BY_METRIC:
         spec = metric_of(metrics)
+        reduced = [run.reduce(judged.qrels, jobs) for run in opened]
+        notices += (
+            Notice(NoticeKind.UNJUDGED, name, of_run.unjudged)
+            for name, of_run in zip(names, reduced, strict=True)
+            if of_run.unjudged
+        )
         open_judgments = OpenJudgments(
             judged.qrels,
-            [run.reduce(judged.qrels, jobs) for run in opened],
+            reduced,
             candidates.query,
             candidates.ranks_of(len(opened)),
             candidates.by_id,
