@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from gradeval.commands.pool.pool import Pool
 from gradeval.notices import many
@@ -12,18 +13,34 @@ from gradeval.render.document import ABSENT, NAME, WORD, Column
 
 
 def document(pool: Pool, options: doc.RenderOptions) -> doc.OutputDocument:
-    rows = pool.rows()
-    columns = _columns(pool, graded=options.format == "csv")
-
     def blocks() -> Iterator[doc.Block]:
-        yield doc.grid_of("", columns, rows, options.digits, labels=2)
+        yield doc.grid_of("", _columns(pool), pool.rows(), options.digits, labels=2)
         yield doc.Sentences([_legend(pool)])
 
     return doc.OutputDocument(
         blocks=blocks,
-        rows=lambda: [doc.rows_of(columns, [{**row, "grade": ""} for row in rows], options.digits)],
-        records=lambda: [{**row, "grade": None} for row in rows],
+        rows=lambda: [_table(pool, options)],
+        records=lambda: ({**row, "grade": None} for row in pool.rows()),
     )
+
+
+def _table(pool: Pool, options: doc.RenderOptions) -> doc.Rows:
+    """By column: a pool may have millions of documents."""
+    columns = [column for column in _columns(pool) if column.name]
+    head = [column.name for column in columns]
+    names = frozenset(c for c, column in enumerate(columns) if column.kind.is_name)
+    if options.format == "csv":
+        head.append("grade")
+    values: list[Sequence[Any]] = list(zip(*pool.documents, strict=True))
+    if not values:
+        return doc.Rows(head, [])
+    if pool.texts is not None:
+        values.append([pool.texts.get(row.document, "") for row in pool.documents])
+    texts: list[doc.Text] = [
+        [column.kind.plain(value, options.digits) for value in of_column]
+        for column, of_column in zip(columns, values, strict=True)
+    ]
+    return doc.Rows(head, [[[*texts, ""][: len(head)]]], names)
 
 
 def _effect(value: float | None, digits: Digits) -> str:
@@ -33,7 +50,7 @@ def _effect(value: float | None, digits: Digits) -> str:
 _EFFECT = doc.ColumnKind(_effect, lambda value, digits: _effect(value, digits) or ABSENT)
 
 
-def _columns(pool: Pool, graded: bool) -> list[Column]:
+def _columns(pool: Pool) -> list[Column]:
     has_effects = any(row.effect is not None for row in pool.documents)
     columns = [
         Column("query", "query", NAME),
@@ -44,7 +61,7 @@ def _columns(pool: Pool, graded: bool) -> list[Column]:
     ]
     if pool.texts is not None:
         columns.append(Column("text", "text", NAME))
-    return [*columns, Column("grade", "", WORD)] if graded else columns
+    return columns
 
 
 def _legend(pool: Pool) -> str:
