@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from gradeval.evaluation.evaluator import Evaluator as Evaluator
     from gradeval.evaluation.evaluator import evaluate as evaluate
     from gradeval.evaluation.results import Results as Results
+    from gradeval.evaluation.saved import load as load
     from gradeval.evaluation.training import score_arrays as score_arrays
     from gradeval.notices import EvaluationWarning as EvaluationWarning
+    from gradeval.registry.pages import list_metrics as list_metrics
     from gradeval.tables.load import read_qrels as read_qrels
     from gradeval.tables.load import read_run as read_run
     from gradeval.version import __version__ as __version__
@@ -58,8 +60,10 @@ _NAMES = {
     "errors": "GradevalError InputError MetricError OptionError",
     "evaluation.evaluator": "Evaluator evaluate",
     "evaluation.results": "Results",
+    "evaluation.saved": "load",
     "evaluation.training": "score_arrays",
     "notices": "EvaluationWarning",
+    "registry.pages": "list_metrics",
     "tables.load": "read_qrels read_run",
     "version": "__version__",
 }

@@ -30,7 +30,7 @@ from gradeval.evaluation.score import check_expected
 from gradeval.formats.sources import Source, Watch
 from gradeval.notices import EvaluationWarning, Notice, NoticeKind, Notices, sentences
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
-from gradeval.registry.spec import Metrics, parse
+from gradeval.registry.spec import Metrics, asked_names, parse
 from gradeval.render.printable import of_kind, warn, warned
 from gradeval.tables import load
 from gradeval.tables.load import Run
@@ -73,7 +73,8 @@ def evaluate(
     """
     separate, specs, chosen = separate_runs(runs), parse(metrics), Options(**options)
     check_errors(errors)
-    return warned(accepted(evaluate_all(Plan(specs, chosen), *with_saved(qrels, separate)), errors))
+    results = accepted(evaluate_all(Plan(specs, chosen), *with_saved(qrels, separate)), errors)
+    return warned(results.replace(asked=asked_names(metrics)))
 
 
 def evaluate_all(

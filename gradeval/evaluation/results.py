@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral
@@ -180,6 +181,20 @@ class SavedResult(Record, eq=False):
     notices: Notices = Notices()
 
 
+class RunMeans(dict[str, float]):
+    """The summary values of a run by the names of metrics, found by any spelling of them."""
+
+    def __init__(self, specs: Sequence[Spec], means: Mapping[str, float]) -> None:
+        super().__init__(means)
+        self._specs = specs
+
+    def __missing__(self, metric: str | Spec) -> float:
+        name = str(self._specs[position_of(metric, self._specs)])
+        if name not in self:
+            raise MetricError(f"{name} has no summary")
+        return self[name]
+
+
 class Results(Record, WithNotices, eq=False):
     """The values of R runs for M metrics on Q queries. A run is selected by its name or position, a metric by
     any spelling that the command accepts or its position. Text metrics (runid, relstring): in texts() only.
@@ -203,6 +218,7 @@ class Results(Record, WithNotices, eq=False):
     groups_sha256: str | None = None
     chosen: int = 0
     without_relevant: Bools | None = None  # which queries have nothing relevant to each metric, (M, Q)
+    asked: Mapping[Spec, str] = {}  # what a metric was called by who asked for it, where that is another name
     later: LaterNotices | None = None  # of Evaluator.evaluate(), which keeps what was evaluated
 
     @cached_property
@@ -277,6 +293,23 @@ class Results(Record, WithNotices, eq=False):
         descending = (self.specs[m].metric.higher_is_better is not False) != worst_first
         order = np.argsort(-self.means[:, m] if descending else self.means[:, m], kind="stable")  # NaN last
         return self.replace(runs=tuple(self.runs[r] for r in order.tolist()))
+
+    def run(self, run: str | int) -> RunMeans:
+        """The summary value of each metric of a run, by its name: results.run("bm25")["nDCG@10"]. A metric is
+        found by any spelling, and by what it was asked for. Raises GradevalError.
+        """
+        r = self._run(run)
+        numeric = (m for m, spec in enumerate(self.specs) if spec.metric.has_summary and not spec.metric.text)
+        return RunMeans(self.specs, {str(self.specs[m]): float(self.means[r, m]) for m in numeric})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write them atomically as JSON with the values of queries, which load() and every command in the place
+        of a run read. Raises GradevalError.
+        """
+        from gradeval.formats.output import OutputFile
+
+        file = OutputFile(os.fspath(path), (), "save")
+        file.write(self.render("json", per_query=True).encode("utf-8", "surrogateescape"))
 
     def ranks(self, metric: str | Spec | int, digits: int | Literal["full"] = 4) -> list[int | None]:
         """The rank of each run by its mean of a metric, 1 for the best; means that are printed alike with these
@@ -459,7 +492,8 @@ class Results(Record, WithNotices, eq=False):
         """The means as a data frame: a row for each run, the index in pandas, a column for each metric."""
         columns: dict[str, Any] = {"run": [run.name for run in self.runs]}
         of_specs = ((m, spec) for m, spec in enumerate(self.specs) if not spec.metric.text)
-        columns |= {str(spec): self.means[:, m] for m, spec in of_specs if spec.metric.has_summary}
+        shown = ((m, spec) for m, spec in of_specs if spec.metric.has_summary)
+        columns |= {self.asked.get(spec, str(spec)): self.means[:, m] for m, spec in shown}
         return frame_of(columns, library, ["run"])
 
     def per_query_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
@@ -471,7 +505,7 @@ class Results(Record, WithNotices, eq=False):
         for m, spec in enumerate(self.specs):
             if spec.metric.per_query and not spec.metric.text:
                 of_runs = [run.values[m, run.counted] for run in self.runs]
-                columns[str(spec)] = np.concatenate([np.empty(0), *of_runs])
+                columns[self.asked.get(spec, str(spec))] = np.concatenate([np.empty(0), *of_runs])
         return frame_of(columns, library, ["run", "query"])
 
     def to_pandas(self) -> Any:
@@ -598,7 +632,7 @@ def position_of(metric: str | Spec | int, specs: Sequence[Spec]) -> int:
     """The position of a metric among those that were evaluated. Raises MetricError."""
     if isinstance(metric, Integral):
         return _position(metric, len(specs), "metric")
-    chosen = parse(metric) if isinstance(metric, str) else [metric]
+    chosen = [metric] if isinstance(metric, Spec) else parse(metric)  # type: ignore[arg-type]  # no integer
     if len(chosen) > 1:
         raise MetricError(f"{metric} is {len(chosen)} metrics", hint="give one")
     try:

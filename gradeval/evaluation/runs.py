@@ -31,19 +31,34 @@ def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
 
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
-    from gradeval.formats.memory import is_ranx  # not for a command line, whose runs are labelled
+    from gradeval.formats import memory  # not for a command line, whose runs are labelled
 
-    if type(runs) is not dict and (_is_one(runs) or is_ranx(runs)):
+    if type(runs) is not dict and (_is_one(runs) or memory.is_ranx(runs)):
         yield from _files(runs)
     elif isinstance(runs, Mapping):
-        if _has_runs(runs):
+        if memory.records_of(runs) is None and not _are_rankings(runs) and _has_runs(runs):
             yield from ((str(name), run) for name, run in runs.items())
         else:
             yield None, runs
     else:
         items = _listed(runs)
-        is_run = bool(items) and is_row(items[0])
+        is_run = bool(items) and (is_row(items[0]) or _is_record(items[0]))
         yield from [(None, items)] if is_run else chain.from_iterable(map(_files, items))
+
+
+def _are_rankings(mapping: Mapping[Any, Any]) -> bool:
+    """Whether each query has a list of ids of documents, the best first."""
+
+    def is_ranking(value: Any) -> bool:
+        return isinstance(value, (list, tuple)) and all(isinstance(item, (str, int)) for item in value)
+
+    return bool(mapping) and all(map(is_ranking, mapping.values()))
+
+
+def _is_record(item: Any) -> bool:
+    """Whether it is a row by the names of columns, not a run {query: {document: score}}."""
+    parts = (Mapping, list, tuple, np.ndarray)
+    return isinstance(item, Mapping) and not any(isinstance(value, parts) for value in item.values())
 
 
 def _is_one(value: Any) -> bool:
@@ -58,7 +73,7 @@ def _has_runs(mapping: Mapping[Any, Any]) -> bool:
     values = mapping.values()
     # a run has no mappings in its mappings, of which the first value decides
     first = next((value for run in values if isinstance(run, Mapping) for value in run.values()), None)
-    if isinstance(first, Mapping):
+    if isinstance(first, (Mapping, list, tuple, np.ndarray)):  # the last three: a ranking, or a column
         return True
     # most are dicts, which a look at the type tells in a tenth of the time
     not_dicts = [run for run in values if type(run) is not dict and not isinstance(run, Mapping)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -81,7 +82,11 @@ class _Part(NamedTuple):
 def read_saved(source: Source) -> SavedResult:
     """The saved result in a file. Raises InputError where it is none, or has no values per query."""
     source.hash_while_reading()
-    content = parse_json(read_text(source), source.name)
+    return saved_result(source, parse_json(read_text(source), source.name))
+
+
+def saved_result(source: Source, content: Any) -> SavedResult:
+    """The saved result that the file has as JSON. Raises InputError where it is none."""
     file = _Part(source.name, content if isinstance(content, dict) else {}, "")
     if "gradeval" not in file.content or "comparisons" in file.content:
         raise file.error("this JSON is not a saved result of 'gradeval eval'")
@@ -390,3 +395,51 @@ def _missing(saved: SavedResult, run: SavedRun, setting: EvaluationSetting, coun
     if len(ids) < sum(notice.count for notice in notices):
         return None
     return np.array([query in ids for query in setting.queries], np.bool_) & setting.chosen
+
+
+def load(path: str | os.PathLike[str]) -> Results:
+    """Read results that Results.save() or 'gradeval -q -f json' wrote, with the values of queries.
+
+        >>> results.save("bm25.json")
+        >>> gradeval.load("bm25.json").mean("bm25", "nDCG@10")
+
+    Raises InputError for a file that is no saved result.
+    """
+    source = source_of(path)
+    content = parse_json(read_text(source), source.name)
+    qrels = content.get("qrels") if isinstance(content, dict) else None
+    if isinstance(qrels, dict) and qrels.get("sha256") is None:  # of data in memory
+        qrels["sha256"] = ""
+    saved = saved_result(source, content)
+    specs = _specs(saved)
+    queries = tuple(dict.fromkeys(query for run in saved.runs for query in run.queries))
+    weights = saved.options.get("query_weights")
+    weight = None if weights is None else np.array([weights.get(query, 0.0) for query in queries])
+    return Results(
+        str(content["qrels"].get("path", "")),
+        saved.qrels_sha256 or None,
+        queries,
+        tuple(specs),
+        tuple(_as_run_result(run, specs, queries, weight) for run in saved.runs),
+        options=saved.options,
+        given_notices=saved.notices,
+        groups_sha256=saved.groups_sha256,
+        chosen=len(queries),
+    )
+
+
+def _as_run_result(
+    run: SavedRun, specs: Sequence[Spec], queries: Sequence[str], weights: Floats | None
+) -> RunResult:
+    """The run with its values for all of these queries."""
+    position = {query: q for q, query in enumerate(queries)}
+    rows = np.array([position[query] for query in run.queries], np.int64)
+    values = np.full((len(specs), len(queries)), np.nan)
+    for row, spec in zip(values, specs, strict=True):
+        row[rows] = run.values.get(str(spec), 1.0)  # num_q counts each
+    counted = np.zeros(len(queries), np.bool_)
+    counted[rows] = True
+    ties = run.ties or DEFAULT_TIES
+    return RunResult(
+        run.name, run.name, run.sha256, values, counted, ties=ties, depths=run.depths, weights=weights
+    )

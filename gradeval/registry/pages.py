@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import TextWrapper
+from typing import Any
 
 import numpy as np
 
@@ -325,3 +326,45 @@ def _with_required(metric: Metric) -> Spec:
     """The metric with examples of the parameters it requires."""
     required = (param for param in metric.params if param.required)
     return Spec(metric, tuple((param.name, param.parse(param.example)) for param in required))
+
+
+def list_metrics() -> list[dict[str, Any]]:
+    """All metrics, a dict for each: name, display, family, summary, range (low, high; None for no bound),
+    higher_is_better, cutoff (whether it takes one), expected_ties (whether there is a formula of its mean over
+    the orders of ties), graded (whether it distinguishes degrees of relevance), aliases and source.
+
+        >>> [row["name"] for row in gradeval.list_metrics() if row["graded"]]
+    """
+    load_plugins()
+    return [
+        {
+            "name": metric.name,
+            "display": metric.display,
+            "family": metric.group,
+            "summary": metric.summary,
+            "range": metric.range,
+            "higher_is_better": metric.higher_is_better,
+            "cutoff": metric.at is not None and metric.at.name == "cutoff",
+            "expected_ties": metric.order_free or metric.expected is not None or _has_terms(metric),
+            "graded": not metric.text and is_graded(metric),
+            "aliases": list(metric.aliases),
+            "source": _source_of(metric),
+        }
+        for metric in REGISTRY.values()
+    ]
+
+
+def _has_terms(metric: Metric) -> bool:
+    """Whether it is a sum of terms, whose mean over the orders of ties is known."""
+    if metric.text:
+        return False
+    try:
+        return metric.terms(ranking(), **_with_required(metric).params) is not None
+    except MetricError:  # of a plugin
+        return False
+
+
+def _source_of(metric: Metric) -> str:
+    """The source that its page names, '' without one."""
+    match = re.search(r"^Source: (.*?)(?:\n\n|\Z)", metric.about, re.MULTILINE | re.DOTALL)
+    return " ".join(match[1].split()) if match else ""

@@ -124,6 +124,12 @@ def parse(text: Metrics) -> list[Spec]:
     return list(dict.fromkeys(spec for _, specs in named_specs(text) for spec in specs))
 
 
+def asked_names(text: Metrics) -> dict[Spec, str]:
+    """What each metric is called in the texts, where a name means one metric and is not its canonical one."""
+    pairs = ((name, specs) for name, specs in named_specs(text) if len(specs) == 1)
+    return {specs[0]: name for name, specs in pairs if name != str(specs[0])}
+
+
 def named_specs(text: Metrics) -> list[tuple[str, list[Spec]]]:
     """Each single name in one or several texts, at least one, with its Specs. Raises MetricError."""
     specs = [(name, parse_one(name)) for name in single_names(text)]

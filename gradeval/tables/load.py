@@ -489,14 +489,35 @@ def feature_names(path: str, feature: int, label: str | None, options: Options) 
     return name, f"{path}:{short}", short
 
 
+def _rows_of_records(
+    records: Sequence[Mapping[str, Any]], path: str, number: str, options: Options
+) -> list[tuple[Any, ...]]:
+    """Records by the names of columns as rows: query, document and number, and of judgments the subtopic."""
+    from gradeval.formats.csv import ARGUMENT, choose
+
+    names = [*dict.fromkeys(name for record in records for name in record)]
+    chosen = choose(names, number, dict(options.columns), path, ARGUMENT)
+    columns = [chosen.query, *([chosen.subtopic] if chosen.subtopic else []), chosen.document, chosen.number]
+    rows = []
+    for place, record in enumerate(records, 1):
+        if missing := [name for name in columns if name not in record]:
+            raise InputError(path, f"the record has no {named(missing[0])}", line=place)
+        rows.append(tuple(record[name] for name in columns))
+    if chosen.kind in ("distance", "rank"):  # the lowest comes first
+        return [(*ids, -value) for *ids, value in rows]
+    return rows
+
+
 def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -> Data:
     """A dict of dicts, tuples or a data frame. path: its name in messages. number: 'grade' or 'score'."""
     from gradeval.formats import memory  # imported only when needed
 
     with readable(path, memory.ROWS):
         data = data.to_dict() if memory.is_ranx(data) else data
+        if (table := memory.records_of(data)) is not None:
+            return open_data(_rows_of_records(table, path, number, options), path, number, options)
         if isinstance(data, Mapping):
-            return memory.Nested(path, data, number)
+            return memory.Nested(path, memory.nested(data, number), number)
         is_table = memory.is_frame(data) and not isinstance(data, np.ndarray)
     if is_table:
         with readable(path):

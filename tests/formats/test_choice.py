@@ -177,9 +177,7 @@ def test_records_without_known_names():
         assert longer in said(JUDGED, rows)
     rows = np.array([("1", "s", "a", 1), ("1", "t", "x", 1)], "U1,U1,U1,i8")
     assert said(rows, RANKED, "StRecall@2") == ([0.5], set())
-    assert said(JUDGED, {"r": [{"query_id": "1", "doc_id": "b", "score": 9.0}]}) == (
-        "the rows are dicts, which are not read. Give a data frame of them, such as pandas.DataFrame(rows)"
-    )
+    assert said(JUDGED, {"r": [{"query_id": "1", "doc_id": "b", "score": 9.0}]}) == ([0.0, 0.0], set())
 
 
 def lists(tmp_path, content):

@@ -173,7 +173,9 @@ def test_any_value_in_any_place(given, place):
     if place in ("number", "row"):
         assert accepted == NUMBERS | (OF_SCORES if given == "runs" else set())
     elif place not in ("query", "document"):
-        assert accepted == ({"{'1': 1}"} if place == "documents" else set())
+        # relevant documents of qrels, and a run's documents in order
+        rankings = {"set"} if given == "qrels" else {"['1', 'x']", "(1,)", "[1]"}
+        assert accepted == ({"{'1': 1}"} | rankings if place == "documents" else set())
     else:
         assert not accepted & {"None", "nan", "[]", "[1]", "{}", "set", "array", "0-d array", "hostile", "NUL"}
 

@@ -1,0 +1,61 @@
+"""Results by what was asked for, saved and loaded; the catalogue of metrics as rows."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import raises
+
+import gradeval
+from gradeval.registry.metric import REGISTRY
+
+QRELS = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"a": 1}, "q3": {"d": 2}}
+RUNS = {"x": {"q1": {"a": 0.2, "b": 0.9}, "q2": {"a": 1.0}}, "y": {"q1": {"c": 2.0, "a": 1.0}}}
+
+
+def test_a_run_by_any_name_of_a_metric() -> None:
+    results = gradeval.evaluate(QRELS, RUNS, "MRR@10 map nDCG@5,10 runid")
+    means = results.run("x")
+    assert [*means] == ["RR@10", "AP", "nDCG@5", "nDCG@10"]
+    assert means["MRR@10"] == means["RR@10"] == means["recip_rank@10"] == results.mean("x", "RR@10")
+    assert results.run(1)["ndcg_cut_10"] == results.mean("y", "nDCG@10")
+    raises(gradeval.MetricError, "P@5 was not evaluated", means.__getitem__, "P@5")
+    raises(gradeval.GradevalError, "unknown run", results.run, "z")
+
+
+def test_columns_as_they_were_asked_for() -> None:
+    pytest.importorskip("pandas")
+    results = gradeval.evaluate(QRELS, RUNS, ["MRR@10", "map", "nDCG@5,10"])
+    names = ["MRR@10", "map", "nDCG@5", "nDCG@10"]
+    assert [*results.means_frame().columns] == names == [*results.per_query_frame().columns]
+    assert results.means_frame()["MRR@10"]["x"] == results.mean("x", "RR@10")
+    assert "MRR" not in results.render("tsv")
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    for options in ({}, {"queries": "both"}, {"query_weights": {"q1": 1.0, "q2": 3.0, "q3": 0.5}}):
+        results = gradeval.evaluate(QRELS, RUNS, "num_q nDCG@10 AP", **options)  # type: ignore[arg-type]
+        results.save(tmp_path / "saved.json")
+        loaded = gradeval.load(tmp_path / "saved.json")
+        assert [run.name for run in loaded.runs] == ["x", "y"]
+        np.testing.assert_array_equal(loaded.means, results.means)
+        for run in "xy":
+            assert loaded.per_query(run, "AP") == results.per_query(run, "AP")
+        assert [str(one) for one in loaded.notices] == [str(one) for one in results.notices]
+        assert loaded.compare("AP", min_coverage=0).comparisons[0].difference == pytest.approx(
+            results.compare("AP", min_coverage=0).comparisons[0].difference, nan_ok=True
+        )
+    Path(tmp_path / "other").write_text("{}")
+    raises(gradeval.InputError, "this JSON is not a saved result", gradeval.load, tmp_path / "other")
+    raises(gradeval.InputError, "no such file", gradeval.load, tmp_path / "none")
+
+
+def test_the_catalogue() -> None:
+    rows = {row["name"]: row for row in gradeval.list_metrics()}
+    assert rows.keys() == REGISTRY.keys()
+    assert rows["nDCG"]["range"] == (0, 1) and rows["nDCG"]["cutoff"] and rows["nDCG"]["graded"]
+    assert rows["AP"]["expected_ties"] and not rows["AP"]["graded"]
+    assert rows["muAP"]["source"].startswith("Scheel, Lommatzsch, Albayrak")
+    assert all(row["source"] and row["summary"] and row["family"] for row in rows.values())
+    assert not any(isinstance(end, float) and math.isnan(end) for row in rows.values() for end in row["range"])

@@ -1,0 +1,62 @@
+"""Shapes that people have: records, columns, rankings in order, sets of relevant documents."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import raises
+
+import gradeval
+
+QRELS = {"q1": {"a": 1, "b": 0, "c": 1}, "q2": {"a": 1}}
+RUN = {"q1": {"b": 3.0, "a": 2.0, "d": 1.0}, "q2": {"a": 1.0}}
+METRICS = "AP nDCG@2 RR num_ret"
+
+
+def records(nested: dict[str, dict[str, float]], number: str) -> list[dict[str, Any]]:
+    return [
+        {"query_id": query, "doc_id": document, number: value, "more": "x"}
+        for query, documents in nested.items()
+        for document, value in documents.items()
+    ]
+
+
+def columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def rankings() -> dict[str, list[str]]:
+    return {query: sorted(scores, key=lambda document: -scores[document]) for query, scores in RUN.items()}
+
+
+def test_all_shapes_are_read_alike() -> None:
+    expected = gradeval.evaluate(QRELS, {"r": RUN}, METRICS).means
+    judged: list[Any] = [records(QRELS, "relevance"), columns(records(QRELS, "label"))]
+    for qrels in judged:
+        np.testing.assert_array_equal(gradeval.evaluate(qrels, RUN, METRICS).means, expected)
+    runs: list[Any] = [records(RUN, "score"), columns(records(RUN, "score")), rankings()]
+    runs.append({name: np.array(column) for name, column in runs[1].items() if name != "more"})
+    for run in runs:
+        for given in (run, {"r": run}, [run]):
+            results = gradeval.evaluate(QRELS, given, METRICS)
+            np.testing.assert_array_equal(results.means, expected)
+    relevant = {query: {d for d, grade in own.items() if grade} for query, own in QRELS.items()}
+    only = {query: dict.fromkeys(own, 1) for query, own in relevant.items()}
+    by_sets = gradeval.evaluate(relevant, RUN, METRICS)
+    np.testing.assert_array_equal(by_sets.means, gradeval.evaluate(only, RUN, METRICS).means)
+    several = gradeval.evaluate(QRELS, {"x": rankings(), "y": records(RUN, "score")}, METRICS)
+    assert [run.name for run in several.runs] == ["x", "y"]
+    by_rank = [
+        {"query": q, "document": d, "rank": n} for q, own in rankings().items() for n, d in enumerate(own, 1)
+    ]
+    np.testing.assert_array_equal(gradeval.evaluate(QRELS, by_rank, METRICS).means, expected)
+
+
+def test_what_is_wrong_with_them() -> None:
+    broken = records(RUN, "score")
+    del broken[1]["doc_id"]
+    raises(gradeval.InputError, ":2: the record has no 'doc_id'", gradeval.evaluate, QRELS, broken, "AP")
+    raises(gradeval.InputError, "no query column", gradeval.evaluate, QRELS, [{"a": 1, "b": 2}], "AP")
+    twice = {"q1": ["a", "b", "a"]}
+    with pytest.raises(gradeval.InputError, match="document 'a' twice"):
+        gradeval.evaluate(QRELS, twice, "AP")
