@@ -31,12 +31,12 @@ def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
 
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
-    from gradeval.formats import memory  # not for a command line, whose runs are labelled
+    from gradeval.formats import memory, shapes  # not for a command line, whose runs are labelled
 
     if type(runs) is not dict and (_is_one(runs) or memory.is_ranx(runs)):
         yield from _files(runs)
     elif isinstance(runs, Mapping):
-        if memory.records_of(runs) is None and not _are_rankings(runs) and _has_runs(runs):
+        if shapes.records_of(runs) is None and not _are_rankings(runs) and _has_runs(runs):
             yield from ((str(name), run) for name, run in runs.items())
         else:
             yield None, runs
@@ -73,7 +73,8 @@ def _has_runs(mapping: Mapping[Any, Any]) -> bool:
     values = mapping.values()
     # a run has no mappings in its mappings, of which the first value decides
     first = next((value for run in values if isinstance(run, Mapping) for value in run.values()), None)
-    if isinstance(first, (Mapping, list, tuple, np.ndarray)):  # the last three: a ranking, or a column
+    is_column = isinstance(first, (list, tuple)) or bool(getattr(first, "ndim", 0))  # or a ranking
+    if isinstance(first, Mapping) or is_column:
         return True
     # most are dicts, which a look at the type tells in a tenth of the time
     not_dicts = [run for run in values if type(run) is not dict and not isinstance(run, Mapping)]

@@ -510,14 +510,14 @@ def _rows_of_records(
 
 def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -> Data:
     """A dict of dicts, tuples or a data frame. path: its name in messages. number: 'grade' or 'score'."""
-    from gradeval.formats import memory  # imported only when needed
+    from gradeval.formats import memory, shapes  # imported only when needed
 
     with readable(path, memory.ROWS):
         data = data.to_dict() if memory.is_ranx(data) else data
-        if (table := memory.records_of(data)) is not None:
+        if (table := shapes.records_of(data)) is not None:
             return open_data(_rows_of_records(table, path, number, options), path, number, options)
         if isinstance(data, Mapping):
-            return memory.Nested(path, memory.nested(data, number), number)
+            return memory.Nested(path, shapes.nested(data, number), number)
         is_table = memory.is_frame(data) and not isinstance(data, np.ndarray)
     if is_table:
         with readable(path):

@@ -1,0 +1,46 @@
+"""Data of Python that is neither dicts of dicts nor tuples nor frames: records, columns, rankings, sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradeval.formats.csv import are_columns
+
+
+def records_of(data: Any) -> Sequence[Mapping[str, Any]] | None:
+    """The records of a list of dicts, or of a dict of columns; None for other data."""
+    if isinstance(data, Mapping):
+        columns = list(data.values())
+        is_table = len(columns) > 2 and all(isinstance(column, (list, tuple, np.ndarray)) for column in columns)
+        if not is_table or len({len(column) for column in columns}) > 1 or not _are_columns([*data]):
+            return None
+        return [dict(zip(data, row, strict=True)) for row in zip(*columns, strict=True)]
+    is_list = isinstance(data, (list, tuple)) and bool(data)
+    return data if is_list and all(isinstance(row, Mapping) for row in data) else None
+
+
+def _are_columns(names: Sequence[Any]) -> bool:
+    """Whether these are names of columns, two of which a table must have."""
+    return all(isinstance(name, str) for name in names) and are_columns(names, {})
+
+
+def nested(data: Mapping[Any, Any], number: str) -> Mapping[Any, Any]:
+    """{query: {document: number}}, also of {query: [document, …]}, a run in order, the best first, and of
+    {query: {document, …}}, the relevant documents of qrels. Raises ValueError for a document twice.
+    """
+    kinds = {type(documents) for documents in data.values()}
+    if number == "grade" and kinds and kinds <= {set, frozenset}:
+        return {query: dict.fromkeys(documents, 1) for query, documents in data.items()}
+    if number != "score" or not kinds or not kinds <= {list, tuple}:
+        return data
+    runs = {}
+    for query, documents in data.items():
+        count = len(documents)
+        runs[query] = {document: count - place for place, document in enumerate(documents)}
+        if len(runs[query]) < count:
+            twice = next(document for document in documents if documents.count(document) > 1)
+            raise ValueError(f"query {query!r} has document {twice!r} twice")
+    return runs
