@@ -85,7 +85,8 @@ def _legend(estimates: Estimates) -> list[str]:
         "estimate: by both; people and model: by each alone; bias: the model's value less that of people, over "
         "the n queries that both judged; λ: how much the model's judgments of the N others count."
     )
-    return [
-        columns,
-        "The queries that people judged are taken for a random sample of all, which 'gradeval pool --order sample' draws.",
-    ]
+    assumed = (
+        "The queries that people judged are taken for a random sample of all, which 'gradeval pool --order "
+        "sample' draws."
+    )
+    return [columns, assumed]
