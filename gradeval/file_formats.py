@@ -24,9 +24,10 @@ class Format(Record):
     """A row of the table: the format that options have this name. why: what shows that a file is of it.
     begins: a function (beginning of the file, options) -> the name of the format that it has, or '', which
     several formats may share. reader: by default 'name.table'. is_of_fields: whether its fields are between
-    spaces and tabs, so that its first line of data shows it. of_letor: what messages call its rows, where these
-    are the lines of the LETOR file that is the qrels. ties: the default rule for tied scores. no_qrels: what is
-    wrong with such a file as qrels, and a hint, where it can be a run only.
+    spaces and tabs, so that its first line of data shows it. is_binary: whether it is no text. of_letor: what
+    messages call its rows, where these are the lines of the LETOR file that is the qrels. ties: the default
+    rule for tied scores. no_qrels: what is wrong with such a file as qrels, and a hint, where it can be a run
+    only.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Format(Record):
     begins: str = ""
     reader: str = ""
     is_of_fields: bool = False
+    is_binary: bool = False
     of_letor: str = ""
     ties: str = "trec"
     no_qrels: tuple[str, str] | None = None
@@ -84,8 +86,8 @@ FORMATS = (
         _JSON,
         no_qrels=("this is a response of a search engine, not qrels", _QRELS_FIRST),
     ),
-    Format("parquet", "it begins with Parquet's magic number", _MAGIC, "arrow.parquet_table"),
-    Format("arrow", "it begins with Arrow's magic number", _MAGIC),
+    Format("parquet", "it begins with Parquet's magic number", _MAGIC, "arrow.parquet_table", is_binary=True),
+    Format("arrow", "it begins with Arrow's magic number", _MAGIC, is_binary=True),
 )
 RUN_FORMATS = tuple(row.name for row in FORMATS)
 QRELS_FORMATS = tuple(row.name for row in FORMATS if row.no_qrels is None)

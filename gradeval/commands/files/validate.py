@@ -19,6 +19,7 @@ from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, InputErrors, OptionError, first_names, named, printable, visible
 from gradeval.evaluation.caveats import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.evaluation.outcome import no_common_query
+from gradeval.file_formats import Format
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import format_of, role_of
 from gradeval.formats.diagnostics import LineProblems, Problem, Problems, no_data, shown
@@ -420,7 +421,7 @@ class Checks:
             report.warnings = Issues(self.limit)
             return report
         kind = format_of(file.kind)
-        about = report.description = source.described(kind.is_of_fields)
+        about = report.description = source.described(kind)
         if about.not_utf8 is not None:
             report.warn(NoticeKind.TEXT, "the text is not UTF-8 from here on", line=about.not_utf8 - 1)
         if " and " in about.line_ends:
@@ -592,9 +593,9 @@ class ObservedSource(Source):
         for name, separator in (("spaces", SPACE), ("tabs", TAB)):
             self._counts[name] += int(np.count_nonzero(text == separator))
 
-    def described(self, has_fields: bool) -> Description:
-        """Raises InputError. has_fields: whether fields are separated by spaces and tabs."""
-        if self._is_binary:
+    def described(self, kind: Format) -> Description:
+        """As a file of this format. Raises InputError."""
+        if self._is_binary or kind.is_binary:
             return Description(self.compression, "binary")
         encoding = "ASCII" if self._is_ascii else "UTF-8"
         if self.begins_with_mark():
@@ -603,7 +604,7 @@ class ObservedSource(Source):
             encoding = "not UTF-8"
         kinds = ("LF", "CRLF"), ("spaces", "tabs")
         line_ends, separators = (" and ".join(name for name in names if self._counts[name]) for names in kinds)
-        if not has_fields:
+        if not kind.is_of_fields:
             line = self._head.split(b"\n", 1)[0].decode("utf-8", "replace")
             by_count = max(_DELIMITERS, key=line.count)
             separators = "" if line.lstrip()[:1] in ("{", "[") else _DELIMITERS[by_count]

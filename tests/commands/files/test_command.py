@@ -134,3 +134,11 @@ def test_many_files_are_a_table_first() -> None:
     assert short.out.endswith("; --verbose describes the other 6 files\n")
     whole = gradeval("validate", "q", *runs, "--verbose")
     assert all(f"\n{name}: run" in whole.out for name in runs) and "--verbose" not in whole.out
+
+
+def test_binary_formats_are_no_text() -> None:
+    pytest.importorskip("pyarrow")
+    for name in ("r.parquet", "r.arrow"):
+        assert gradeval("convert", "r", name).code == 0
+        done = gradeval("validate", "--as", "run", name)
+        assert "  data       not compressed, binary\n" in done.out and "ASCII" not in done.out
