@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import Segments, natural_log
+from gradeval.arrays.segments import natural_log
 from gradeval.arrays.threads import map_all
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.options import EXPECTED, NO_RELEVANT, Options
@@ -185,15 +185,5 @@ def check_expected(specs: Sequence[Spec], hint: str = "") -> None:
 
 @lru_cache(1 << 10)
 def has_expected(spec: Spec) -> bool:
-    """Whether the metric has a value for a ranking of two tied documents."""
-    two = np.array([0, 2])
-    rank, score = np.array([1.0, 2.0]), np.zeros(2)
-    ranking = Judgments(Segments(two), np.array([1.0, 0.0]), rank, score, two // 2, two[1:])
-    try:
-        with np.errstate(all="ignore"):
-            spec.metric.values(ranking.with_ties(np.ones(2), np.full(2, 2.0)), **spec.params)
-    except NoExpectedValueError:
-        return False
-    except MetricError:  # of these grades
-        pass
-    return spec.metric.order_free or not spec.metric.text
+    """Whether the metric has an expected value over the orders of tied scores."""
+    return spec.metric.has_expected(spec.params)

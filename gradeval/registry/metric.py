@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, cached_property
+from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.records import Record
 from gradeval.registry.invariants import Invariant
@@ -173,6 +174,20 @@ class Metric(Record, eq=False):
             return values, None
         empty = result.is_empty if isinstance(result, Terms) else np.isnan(values)
         return (np.where(empty, np.nan, values), empty) if empty.any() else (values, None)
+
+    def has_expected(self, params: Mapping[str, Any]) -> bool:
+        """Whether it has an expected value over the orders of tied scores: one of two tied documents."""
+        two = np.array([0, 2])
+        rank, score = np.array([1.0, 2.0]), np.zeros(2)
+        ranking = Judgments(Segments(two), np.array([1.0, 0.0]), rank, score, two // 2, two[1:])
+        try:
+            with np.errstate(all="ignore"):
+                self.values(ranking.with_ties(np.ones(2), np.full(2, 2.0)), **params)
+        except NoExpectedValueError:
+            return False
+        except MetricError:  # of these grades
+            pass
+        return self.order_free or not self.text
 
     def last_rank(self, params: Mapping[str, Any]) -> int | None:
         """The last rank whose document can change a value, None where any can."""

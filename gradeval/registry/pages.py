@@ -345,23 +345,13 @@ def list_metrics() -> list[dict[str, Any]]:
             "range": metric.range,
             "higher_is_better": metric.higher_is_better,
             "cutoff": metric.at is not None and metric.at.name == "cutoff",
-            "expected_ties": metric.order_free or metric.expected is not None or _has_terms(metric),
+            "expected_ties": metric.has_expected(_with_required(metric).params),
             "graded": not metric.text and is_graded(metric),
             "aliases": list(metric.aliases),
             "source": _source_of(metric),
         }
         for metric in REGISTRY.values()
     ]
-
-
-def _has_terms(metric: Metric) -> bool:
-    """Whether it is a sum of terms, whose mean over the orders of ties is known."""
-    if metric.text:
-        return False
-    try:
-        return metric.terms(ranking(), **_with_required(metric).params) is not None
-    except MetricError:  # of a plugin
-        return False
 
 
 def _source_of(metric: Metric) -> str:
