@@ -190,7 +190,14 @@ class Ids:
 
     def distinct(self) -> tuple[Ints, Ints]:
         """The rows where each distinct id first occurs, in order; and for each row the index of its id."""
-        again, first = repeats(KeyTable(self.keys()), self, np.zeros(len(self), np.int64))
+        return self._distinct(self.keys(), np.zeros(len(self), np.int64))
+
+    def distinct_in(self, group: Ints) -> tuple[Ints, Ints]:
+        """The same, where equal ids of different groups (n,) are distinct."""
+        return self._distinct(self.keys() + salts(int(group.max(initial=-1)) + 1)[group], group)
+
+    def _distinct(self, keys: Words, group: Ints) -> tuple[Ints, Ints]:
+        again, first = repeats(KeyTable(keys), self, group)
         first_of = np.arange(len(self))
         first_of[again] = first
         is_first = first_of == np.arange(len(self))

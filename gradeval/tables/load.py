@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradeval.arrays.strings import Texts
+from gradeval.arrays.strings import Ids, Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import (
     GradevalError,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gradeval.keywords import ReadQrels, ReadRun, Unpack
 
 _DEFAULTS = Options()
+_NO_IDS = Ids.of([])
 _SHOWN = 20  # columns that an error names
 # what has the column of a role, if only one of both does
 _OWNERS = {"grade": "qrels", "subtopic": "qrels", **dict.fromkeys(OF_SCORES, "run")}
@@ -57,6 +58,10 @@ class OpenedQrels(Record):
     def __repr__(self) -> str:
         queries, judgments = len(self.qrels.queries), len(self.qrels.grade)
         return f"OpenedQrels(path={self.qrels.path!r}, queries={queries:,}, judgments={judgments:,})"
+
+
+_NO_JUDGMENTS = Qrels("", _NO_IDS, np.zeros(1, np.int64), _NO_IDS, np.empty(0))
+NOTHING_JUDGED = OpenedQrels(_NO_JUDGMENTS, _NO_JUDGMENTS)
 
 
 class RunTable(Record, eq=False):

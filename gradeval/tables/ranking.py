@@ -363,6 +363,15 @@ def _descending(score: Floats, lengths: Ints, rises: int, repeated: int) -> Ints
     return Segments(np.append(0, np.cumsum(lengths))).ranked(score)[0]
 
 
+def ranked_rows(segments: Segments, score: Floats, documents: Ids) -> Ints:
+    """The rows of each query by rank, (n,): by score, and equal ones by document id, both descending."""
+    order, ties = segments.ranked(score)
+    tied = np.flatnonzero(ties.lengths[ties.query] > 1)
+    members = order[tied]
+    order[tied] = members[documents.take(members).descending(ties.query[tied])]
+    return order
+
+
 class Collapse(Record):
     """Which lines of a query are of one document, True where any are."""
 
@@ -426,3 +435,12 @@ def _again(ids: Ids, query: Ints) -> tuple[Ints, Ints]:
     """The lines whose id is a duplicate in its query, and the first line of each of these ids."""
     table = KeyTable(ids.keys() + salts(int(query.max(initial=-1)) + 1)[query])
     return repeats(table, ids, query)
+
+
+def first_rows(columns: Columns, depth: int, collapse: Collapse) -> Columns:
+    """The rows that may be in the first ranks of their query: no other block can move the others up."""
+    if collapse:
+        columns = collapse.columns(columns)
+    segments = Segments(columns.bounds)
+    lowest = segments.nth_largest(columns.value, depth)
+    return columns.take(columns.value >= lowest.repeat(segments.lengths)).light()

@@ -14,7 +14,7 @@ from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.pool.effects import Decision, OpenJudgments, metric_of
 from gradeval.commands.pool.options import BY_METRIC, DECIDE, DEPTH, EFFECT, METRIC, RRF, PoolOptions
-from gradeval.commands.pool.retrieved import NO_JUDGMENTS, Retrieved
+from gradeval.commands.pool.retrieved import Retrieved
 from gradeval.errors import InputError, OptionError, UnknownQueryError
 from gradeval.evaluation.results import Runs
 from gradeval.evaluation.runs import separate_runs
@@ -26,13 +26,12 @@ from gradeval.notices import Notice, NoticeKind, many
 from gradeval.options import OF_RUNS, LaterIds, Options, takes
 from gradeval.registry.spec import Metrics
 from gradeval.render.printable import Tabular, WithNotices, warned
-from gradeval.tables.load import OpenedQrels, check_inputs, is_path, open_all, open_qrels, source_of
+from gradeval.tables.load import NOTHING_JUDGED, check_inputs, is_path, open_all, open_qrels, source_of
 
 if TYPE_CHECKING:
     from gradeval.keywords import PoolKeywords, Unpack
 
 _RRF_CONSTANT = 60  # Cormack, Clarke, Buettcher, SIGIR 2009
-_NOTHING_JUDGED = OpenedQrels(NO_JUDGMENTS, NO_JUDGMENTS)
 _SAME = 12  # decimals: sums of reciprocal ranks in another order may end in another last digit
 
 
@@ -138,7 +137,7 @@ def pool_of(
         raise OptionError("judged_only leaves no unjudged documents")
     given = [] if qrels is None else [("qrels", qrels)]
     check_inputs([*given, *(("run", run) for _, run in runs)], evaluation)
-    judged = _NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)
+    judged = NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)
     opened = open_all(runs, judged, evaluation)
     if options.order is None:
         options = options.replace(order=DECIDE if len(opened) == 2 and qrels is not None else DEPTH)

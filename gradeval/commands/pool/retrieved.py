@@ -8,20 +8,16 @@ from functools import partial
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.segments import Segments, stable_order
-from gradeval.arrays.strings import Ids, KeyTable, repeats, salts
+from gradeval.arrays.segments import stable_order
+from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.evaluation.caveats import line_notices
-from gradeval.formats.columns import Columns
 from gradeval.notices import Notices
 from gradeval.records import Record
 from gradeval.tables.load import Run
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import Collapse
+from gradeval.tables.ranking import first_rows
 from gradeval.tables.reduction import reduce_columns
-
-_NO_IDS = Ids.of([])
-NO_JUDGMENTS = Qrels("", _NO_IDS, np.zeros(1, np.int64), _NO_IDS, np.empty(0))
 
 
 class RankedDocuments(Record, eq=False):
@@ -36,7 +32,7 @@ class RankedDocuments(Record, eq=False):
     @classmethod
     def of(cls, run: Run, depth: int, jobs: int) -> RankedDocuments:
         """Raises InputError(s). Of each block only lines that may be in the first ranks are kept."""
-        rows = run.rows(partial(_first_rows, depth=depth, collapse=run.collapse), jobs)
+        rows = run.rows(partial(first_rows, depth=depth, collapse=run.collapse), jobs)
         if run.collapse:
             rows = run.collapse.columns(rows)
         first, number = rows.queries.distinct()
@@ -51,15 +47,6 @@ class RankedDocuments(Record, eq=False):
         within = np.flatnonzero(reduced.rank <= depth)
         notices = Notices(line_notices(reduced))
         return cls(queries, query[within], documents.take(within).compact(), reduced.rank[within], notices)
-
-
-def _first_rows(columns: Columns, depth: int, collapse: Collapse) -> Columns:
-    """The rows that may be in the first ranks of their query: no other block can move the others up."""
-    if collapse:
-        columns = collapse.columns(columns)
-    segments = Segments(columns.bounds)
-    lowest = segments.nth_largest(columns.value, depth)
-    return columns.take(columns.value >= lowest.repeat(segments.lengths)).light()
 
 
 class Retrieved(Record, eq=False):
@@ -86,19 +73,14 @@ class Retrieved(Record, eq=False):
         query_of_lines = [number[begin + run.query] for begin, run in zip(begins, ranked, strict=False)]
         query = np.concatenate([np.arange(len(qrels.queries)).repeat(np.diff(qrels.offsets)), *query_of_lines])
         documents = Ids.joined([qrels.documents.compact(), *(run.documents for run in ranked)])
-        table = KeyTable(documents.keys() + salts(len(first))[query])
-        rows = np.arange(len(query))
-        first_of = rows.copy()
-        again, before = repeats(table, documents, query)
-        first_of[again] = before
-        is_first = first_of == rows
+        of_pairs, pair = documents.distinct_in(query)
         judged = len(qrels.documents)
         return cls(
             names.take(first),
-            query[is_first],
-            documents.take(is_first),
+            query[of_pairs],
+            documents.take(of_pairs),
             judged,
-            (np.cumsum(is_first) - 1)[first_of[judged:]],
+            pair[judged:],
             run=np.arange(len(ranked)).repeat([len(run.query) for run in ranked]),
             rank=np.concatenate([np.empty(0), *(run.rank for run in ranked)]),
             notices=[run.notices for run in ranked],
