@@ -144,7 +144,7 @@ def test_wheel(tmp_path: Path) -> None:
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "gradeval").rglob("*.py")}
     folders = (ROOT / "gradeval/commands/report/page", ROOT / "gradeval/guide")
     pages = {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.rglob("*.*")}
-    assert names == {*modules, *pages, "gradeval/py.typed"}
+    assert names == {*modules, *pages, "gradeval/py.typed", "gradeval/registry/vectors.json"}
     [license] = home.glob("*.dist-info/licenses/LICENSE")
     assert license.read_bytes() == (ROOT / "LICENSE").read_bytes()
     [entry_points] = home.glob("*.dist-info/entry_points.txt")

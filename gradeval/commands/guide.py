@@ -18,7 +18,7 @@ from gradeval.registry.synonyms import synonyms
 PAGES = Path(__file__).parents[1] / "guide"
 TOPICS = (  # in the order of the list
     *("evaluating", "formats", "ties-and-holes", "warnings", "comparing", "judges", "explaining", "pictures"),
-    *("ci", "nightly", "schemas", "python", "spark", "studies", "plugins", "internals", "changelog"),
+    *("ci", "nightly", "schemas", "python", "spark", "studies", "plugins", "vectors", "internals", "changelog"),
 )
 
 _PAGES = tuple(
@@ -159,15 +159,21 @@ def text_of(topic: str) -> str:
     "WORDS",
     default="",
 )
-def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str) -> None:
+@cli.option("--vectors", "Print conformance vectors as JSON: small inputs with exact values, of NAME or all.")
+def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str, vectors: bool) -> None:
     """List the metrics, or show the formula, parameters, range and source of NAME."""
     from shutil import get_terminal_size
 
     from gradeval.registry.pages import WIDTH, page, table
     from gradeval.registry.spec import load_plugins
 
-    if names and (family or graded or search):
-        raise click.UsageError("NAME and --family, --graded or --search are mutually exclusive.")
+    if (names or vectors) and (family or graded or search):
+        raise click.UsageError("NAME or --vectors and --family, --graded or --search are mutually exclusive.")
+    if vectors:
+        from gradeval.registry.vectors import text as text_of_vectors
+
+        write(text_of_vectors(names))
+        return
     width = get_terminal_size().columns if on_terminal() else WIDTH
     text = "\n\n".join(page(name, width) for name in names) if names else table(family, search, graded)
     write(text + "\n")
