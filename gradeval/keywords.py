@@ -96,6 +96,7 @@ class OnSpark(TypedDict, total=False):
     interval: Literal['t', 'bootstrap'] | None  # None
     confidence: float  # 95.0
     query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
+    top_grade: float | None  # None
     zero_grade: float  # 0.0
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
     by_level: bool  # False
@@ -111,6 +112,7 @@ class Runs(Validate, total=False):
     queries: Literal['judged', 'both']  # 'judged'
     query_ids: str | Iterable[object] | None  # None
     ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
+    top_grade: float | None  # None
     zero_grade: float  # 0.0
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
 

@@ -489,6 +489,13 @@ class Options(OptionTable, init=False):
         python="The weights of the queries in means, their intervals and tests: {query: weight}, or a file of "
         "'query TAB weight' lines; sums stay unweighted",
     )
+    top_grade: float | None = _metrics(
+        GRADE,
+        "The largest grade that a judge may give, before --zero-grade: metrics that divide by the largest "
+        "grade take it in, and so do bounds. Default: the largest of the qrels.",
+        python="The largest grade that a judge may give, before zero_grade is subtracted: metrics that divide "
+        "by the largest grade take it in, and so do bounds; None: the largest of the qrels",
+    )
     zero_grade: float = _metrics(
         GRADE,
         "The grade that means non-relevant; it is subtracted from every grade. Default: 0.",

@@ -16,7 +16,7 @@ from gradeval.options import VALUES, Options
 from gradeval.registry.spec import parse
 from gradeval.spark.kernel import SparkJob, evaluate_bucket
 
-METRICS = "nDCG@3 AP"
+METRICS = "nDCG@3 AP gP@3"
 QRELS = {
     "q1": {"a": 3, "b": 1, "q1": 0, "c": 2, "n": -1},
     "q2": {"a": 1, "b": 2, "c": 3},
@@ -35,6 +35,7 @@ CHANGES: dict[str, Any] = {
     "queries": "both",
     "query_ids": ("q1", "q3"),
     "ties": "best",
+    "top_grade": 5.0,
     "zero_grade": 1.0,
     "no_relevant": "1",
     "qrels_feature": 2,
@@ -64,7 +65,7 @@ def studied(qrels: Any, run: Any, **options: Any) -> str:
 
 
 def plotted(qrels: Any, run: Any, **options: Any) -> str:
-    return gradeval.plot.curve(qrels, run, "nDCG AP", at="1-3", **options).render("tsv")
+    return gradeval.plot.curve(qrels, run, "nDCG AP gP", at="1-3", **options).render("tsv")
 
 
 def phi(qrels: Any, run: Any, **options: Any) -> str:
@@ -117,7 +118,7 @@ def outcome(command: Callable[..., str], *data: Any, **options: Any) -> str:
 
 TAKEN: dict[Callable[..., str], set[str]] = {
     evaluated: set(CHANGES),
-    explained: set(CHANGES),
+    explained: set(CHANGES) - {"top_grade"},  # which AP does not take
     studied: set(CHANGES) - {"query_ids"},  # agreement, which has a collection, rejects it
     plotted: set(CHANGES),
     phi: {"zero_grade", *OF_FILES},  # of the judgments alone
@@ -157,6 +158,7 @@ LISTS = {"[1]", "(1,)", "set", "range", "generator", "array", "array of texts"}
 # the good values, by field; those of integers and flags follow from the row, and None from the default
 GOOD = {
     "rel": NUMBERS - {"-1"},
+    "top_grade": NUMBERS,
     "zero_grade": NUMBERS,
     "query_ids": PATHS | LISTS | {"[b'1']", "['1', 'x']"},
     "features": LISTS | WHOLE | {"0", "'1'", "[]", "()", "np.str_", "empty array"},

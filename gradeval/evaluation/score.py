@@ -19,7 +19,7 @@ from gradeval.records import Record
 from gradeval.registry.metric import GEOMETRIC_MIN, REGISTRY, Kind, load
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import Ideal, Qrels
+from gradeval.tables.qrels import Ideal, Qrels, with_top_grade
 from gradeval.tables.reduction import Reduced
 
 
@@ -137,6 +137,7 @@ class Judge:
         self.qrels, self.reduced, self.options = qrels, reduced, options
         no_relevant = NO_RELEVANT[options.no_relevant_rule]
         self._fields: dict[str, Any] = {"relevance_level": options.rel, "tag": tag, "no_relevant": no_relevant}
+        self._fields["scale"] = with_top_grade(qrels.scale, options)
         self._ideals: dict[Any, Ideal] = {}  # shared by the judgments of the same queries in as many orders
         self._ties = reduced.ties.ends(reduced.rank) if options.ties == EXPECTED else None
 

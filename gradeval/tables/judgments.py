@@ -123,7 +123,8 @@ class Judgments(Record, Recalling, eq=False):
         order = stable_order(segments.query, np.minimum(rank, not_found).astype(np.int64))
         document = order + offsets[0] if isinstance(queries, slice) else document[order]
         columns = qrels.grade[document], rank[order], score[document], document, retrieved[queries]
-        judgments = cls(segments, *columns, scale=qrels.scale, of_qrels=qrels.subtopics, **fields)
+        fields = {"scale": qrels.scale, **fields}
+        judgments = cls(segments, *columns, of_qrels=qrels.subtopics, **fields)
         if is_whole:
             judgments.__dict__["best"] = qrels.ideal  # fills the cached property
         return judgments

@@ -44,6 +44,19 @@ def counted_grades(grade: Floats, options: Options) -> Floats:
     return subtracted(grade, float(options.zero_grade)) if options.zero_grade else grade
 
 
+def top_grade(scale: Floats, options: Options) -> float:
+    """The largest grade that a judge may give, as it counts. scale: the grades of the qrels, as they count."""
+    if options.top_grade is None:
+        return max(float(scale[-1]), 0.0)
+    [grade] = counted_grades(np.array([options.top_grade]), options)
+    return max(float(grade), 0.0)
+
+
+def with_top_grade(scale: Floats, options: Options) -> Floats:
+    """The grades that metrics take from all qrels, with the largest that a judge may give where it is set."""
+    return scale if options.top_grade is None else distinct(np.append(scale, top_grade(scale, options)))
+
+
 class Recalling:
     """A table with results that metrics share."""
 

@@ -61,6 +61,7 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--queries both": {"queries": "both"},
     "-c --queries judged": {"queries": "judged"},
     "--zero-grade -0.5": {"zero_grade": -0.5},
+    "--top-grade 5": {"top_grade": 5},
     "--ties best": {"ties": "best"},
     "--no-relevant 1 --zero-grade 1": {"no_relevant": 1, "zero_grade": 1},
     "--no-relevant skip --zero-grade 1": {"no_relevant": "skip", "zero_grade": 1},
@@ -69,7 +70,7 @@ FLAGS: dict[str, dict[str, Any]] = {
 
 def test_flags_are_options() -> None:
     """Whose effect tests/evaluation has."""
-    metrics = "nDCG num_rel num_ret num_q"
+    metrics = "nDCG num_rel num_ret num_q gP"
     plain = evaluate("q", "r", metrics).render("tsv", per_query=True)
     for flags, options in FLAGS.items():
         expected = evaluate("q", "r", metrics, **options).render("tsv", per_query=True)

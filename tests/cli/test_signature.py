@@ -43,8 +43,9 @@ OPTIONS = {
     "": {},
     "--rel 1.5 --ties best --queries both --no-relevant skip":
         {"rel": "1.5", "ties": "best", "queries": "both", "no_relevant": "skip"},
-    "--depth 2 -J --zero-grade 1 --ignore-identical-ids":
-        {"depth": "2", "judged_only": "true", "zero_grade": "1", "ignore_identical_ids": "true"},
+    "--depth 2 -J --top-grade 9 --zero-grade 1 --ignore-identical-ids":
+        {"depth": "2", "judged_only": "true", "top_grade": "9", "zero_grade": "1",
+         "ignore_identical_ids": "true"},
     "--ties expected --no-relevant 1": {"ties": "expected", "no_relevant": "1"},
     "--query-ids q1,q2": {"n": "2", "query_ids": "sha256:" + hashlib.sha256(b"q1\nq2").hexdigest()[:8]},
     "--tie-range -j 1 -M 9": {"depth": "9"},

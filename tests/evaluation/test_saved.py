@@ -75,6 +75,7 @@ def test_a_saved_result_is_as_good_as_its_run() -> None:
     ({"judged_only": True}, {}, "--judged-only true, and here it is false"),
     ({"queries": "both"}, {}, "--queries both, and here it is judged"),
     ({"ties": "best"}, {}, "--ties best, and here it is default"),
+    ({"top_grade": 5}, {}, "--top-grade 5, and here it is default"),
     ({"zero_grade": 1}, {}, "--zero-grade 1, and here it is 0"),
     ({"query_ids": "q1,q2"}, {}, "--query-ids q1,q2, and here it is default"),
 )

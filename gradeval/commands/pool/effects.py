@@ -18,7 +18,7 @@ from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.statistics.bounds import linear_bounds, normalized_bounds, recall_bounds
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import Qrels, is_relevant
+from gradeval.tables.qrels import Qrels, is_relevant, top_grade
 from gradeval.tables.reduction import Reduced
 
 _ZERO = 1e-12  # a sum of bounds that is not above it may be 0
@@ -62,7 +62,7 @@ class OpenJudgments(Record, eq=False):
     @cached_property
     def top(self) -> float:
         """The largest grade that a judge may give."""
-        return max(float(self.qrels.scale[-1]), 0.0)
+        return top_grade(self.qrels.scale, self.options)
 
     @cached_property
     def judged_rank(self) -> Floats:
