@@ -14,7 +14,7 @@ import gradeval
 from gradeval.registry.spec import parse
 
 from .adapters import PEERS, Peer
-from .data import ORDERS, Collection, deep, made, read, without_ties
+from .data import ORDERS, Collection, deep, made, of_vectors, read, without_ties
 
 
 @dataclass
@@ -78,7 +78,7 @@ def main() -> int:
     args = parser.parse_args()
     if len(args.files) % 2:
         parser.error("files come in pairs: QRELS RUN")
-    given: list[Collection] = []
+    given = [of_vectors(), without_ties(of_vectors())]
     for seed in range(args.rounds):
         given += [made(seed, ties=ties, complete=full) for ties in (False, True) for full in (False, True)]
         given.append(deep(seed))

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradeval.registry.vectors import vectors
+
 Qrels = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
 
@@ -67,6 +69,17 @@ def deep(seed: int, queries: int = 12) -> Collection:
         qrels[str(number)] = {d: rng.choice([0, 0, 1, 2, 3]) for d in rng.sample(pool, rng.choice([20, 300]))}
         run[str(number)] = {d: 1.0 + score for score, d in enumerate(rng.sample(pool, rng.randint(900, 1300)))}
     return collection("random, deep", qrels, run)
+
+
+def of_vectors() -> Collection:
+    """The conformance vectors with whole grades from 0, as most peers need them; queries are numbers for gdeval."""
+    data = vectors(["AP"])["vectors"][0]
+    whole = [query for query, of in data["qrels"].items() if all(grade in range(5) for grade in of.values())]
+    both = [query for query in whole if query in data["run"]]
+    qrels, run = (
+        {str(number): data[part][query] for number, query in enumerate(both)} for part in ("qrels", "run")
+    )
+    return collection("vectors", qrels, run)
 
 
 def read(qrels: Path, run: Path) -> Collection:

@@ -9,7 +9,7 @@ from gradeval.registry.spec import parse
 from . import test_diversity
 from .__main__ import Comparisons
 from .adapters import PEERS, Peer
-from .data import deep, made
+from .data import deep, made, of_vectors, without_ties
 
 pytestmark = pytest.mark.slow
 
@@ -18,6 +18,8 @@ COLLECTIONS = [
     *(made(seed, ties=ties, queries=150) for seed in (11, 12) for ties in (False, True)),
     made(13, complete=True, queries=100),
     deep(14, queries=4),
+    of_vectors(),
+    without_ties(of_vectors()),
 ]
 
 
