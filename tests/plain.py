@@ -144,6 +144,22 @@ def reduced(qrels: Mapping[bytes, Mapping[bytes, float]], run: Sequence[Line], t
     }
 
 
+def unjudged(
+    qrels: Mapping[bytes, Mapping[bytes, float]], run: Sequence[Line], ties: str, wanted: Sequence[float]
+) -> dict[bytes, list[tuple[int, bytes]]]:
+    """The ranks of documents in the first ranks, and of so many more, up to a last rank, of judged queries."""
+    first, more, last = wanted
+    found = {}
+    for query, lines in gathered(run).items():
+        grades = qrels.get(query, {})
+        ranked = enumerate(ranking(lines, grades, ties), 1)
+        documents = [(rank, document) for rank, document in ranked if document not in grades and rank <= last]
+        within = sum(rank <= first for rank, _ in documents)
+        if query in qrels and within + more and documents:
+            found[query] = documents[: int(within + more)]
+    return found
+
+
 def repeated(run: Sequence[Line]) -> list[tuple[int, int, bytes]]:
     """(line, line of the first time, document), 1-based, of each document that comes again for its query."""
     seen: dict[tuple[bytes, bytes], int] = {}

@@ -31,7 +31,7 @@ from gradeval.formats.trec import run_columns
 from gradeval.options import ALL_FEATURES, DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, OF_SCORES, Options, takes
 from gradeval.records import Record
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import EACH, Collapse
+from gradeval.tables.ranking import EACH, Collapse, Wanted
 from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
 
 if TYPE_CHECKING:
@@ -99,17 +99,21 @@ class Run(Record, eq=False):
     nested: Nested | None = None  # all of it, if it is dicts
     collapse: Collapse = EACH
 
-    def reduce(self, qrels: Qrels, jobs: int) -> Reduced:
-        """The ranks of the judged documents. Raises InputError(s)."""
-        if self.nested is not None and not self.collapse:
+    def reduce(self, qrels: Qrels, jobs: int, wanted: Wanted | None = None) -> Reduced:
+        """The ranks of the judged documents, and unjudged documents that are wanted. Raises InputError(s)."""
+        if self.nested is not None and not self.collapse and wanted is None:
             from gradeval.tables.lookup import looked_up  # imported only when needed
 
             if reduced := looked_up(self.nested, qrels, self.ties):
                 return reduced
-        table = self.opened()
+        return self.reduced(self.opened(), qrels, jobs, wanted)
+
+    def reduced(self, table: BlockTable, qrels: Qrels, jobs: int, wanted: Wanted | None = None) -> Reduced:
+        """The same of its rows."""
+        of_run = qrels, self.ties
         if table.is_whole:
-            return reduce_columns(_rows(table), qrels, self.ties, table.name, self.collapse)
-        return with_fewer(lambda jobs: reduce_blocks(table, qrels, self.ties, jobs, self.collapse), jobs)
+            return reduce_columns(_rows(table), *of_run, table.name, self.collapse, wanted=wanted)
+        return with_fewer(lambda jobs: reduce_blocks(table, *of_run, jobs, self.collapse, wanted=wanted), jobs)
 
     def rows(self, keep: Callable[[Columns], Columns], jobs: int) -> Columns:
         """The rows that a filter of blocks keeps, from one pass over the run. Raises InputError(s)."""

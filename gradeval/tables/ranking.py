@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import Ids, KeyTable, repeats, salts
 from gradeval.formats.columns import Columns
@@ -150,6 +150,7 @@ class Ranked(Record):
     row: Ints  # the judgments (rows of the qrels) that were retrieved, (n,)
     rank: Ints  # of each of these, (n,)
     score: Floats  # likewise
+    line: Ints  # which of the lines each is, (n,)
     ties: Ties
     identical: IdenticalIds  # of the judged queries
     repeats: Repeats
@@ -200,6 +201,7 @@ def find(lines: RunLines, qrels: Qrels, ties: str = "trec") -> Ranked:
         row,
         position - above,
         lines.score[pairs.at],
+        line=pairs.at,
         ties=Ties(row[tied.row], tied.first - above_tied, tied.last - above_tied),
         identical=identical,
         repeats=pairs.repeats,
@@ -287,6 +289,73 @@ def _positions(lines: RunLines, hits: Ints, grade: Floats, ties: str) -> tuple[I
         _order_ties(by_score, tied, lines.documents, grades)
         position = by_score.position[hits]
     return position, tied
+
+
+class Wanted(Record):
+    """Which of the unjudged documents of a run are kept."""
+
+    first: float = np.inf  # those in so many first ranks of a query
+    more: int = 0  # and so many behind these
+    last: float = np.inf  # up to this rank
+    of_all_queries: bool = False  # also of queries that the qrels lack
+
+
+class UnjudgedLines(Record, eq=False):
+    """The lines of unjudged documents by rank, (n,)."""
+
+    line: Ints
+    query: Ints  # which of the queries of the lines each is of
+    rank: Ints
+
+
+def unjudged_lines(
+    lines: RunLines, ranked: Ranked, wanted: Wanted, judged: int, ties: str = "trec"
+) -> UnjudgedLines:
+    """The unjudged documents of whole queries. ranked: what find() has found in the lines. judged: the number
+    of queries of the qrels. Where grades decide the order of ties, all of these have grade 0: so they are
+    always in one order, and take the ranks that judged ones leave.
+    """
+    query = _query_of(lines)
+    is_judged, is_taken = np.zeros((2, len(query)), bool)
+    is_judged[ranked.line] = True
+    start = lines.bounds[query[ranked.line]]
+    is_taken[start + ranked.rank - 1] = True
+    by_score = _sorted(lines)
+    line = np.arange(len(query)) if by_score is None else by_score.line
+    line = line[~is_judged[line]]
+    [position] = (~is_taken).nonzero()
+    query = query[position]
+    rank = position - lines.bounds[query] + 1
+    is_wanted = rank <= min(wanted.first, wanted.last)
+    if wanted.more:
+        segments = Segments(np.searchsorted(query, np.arange(len(lines.query) + 1)))
+        last = segments.number(is_wanted) + wanted.more
+        is_wanted = (segments.place < last[query]) & (rank <= wanted.last)
+    if not wanted.of_all_queries:
+        is_wanted &= lines.query[query] < judged
+    if by_score is not None and len(by_score.repeated) and ties != "input":
+        line = _in_order_of_ties(lines, UnjudgedLines(line, query, rank), is_wanted, ties)
+    [rows] = is_wanted.nonzero()
+    return UnjudgedLines(line[rows], query[rows], rank[rows])
+
+
+def _in_order_of_ties(lines: RunLines, unjudged: UnjudgedLines, is_wanted: Bools, ties: str) -> Ints:
+    """The lines with those of one score in order, where any of these is wanted."""
+    line: Ints = unjudged.line.copy()
+    score = lines.score[line]
+    is_new = np.ones(len(line), bool)
+    is_new[1:] = (score[1:] != score[:-1]) | (unjudged.query[1:] != unjudged.query[:-1])
+    group = np.cumsum(is_new) - 1
+    is_open = np.bincount(group, is_wanted) > 0
+    is_open &= np.bincount(group) > 1
+    [rows] = is_open[group].nonzero()
+    if ties == REVERSED:
+        rows = rows[::-1]
+        order = stable_order(group[rows])
+    else:
+        order = lines.documents.take(line[rows]).descending(group[rows])
+    line[np.sort(rows)] = line[rows][order]
+    return line
 
 
 class _Sorted(Record, eq=False):

@@ -22,7 +22,8 @@ from gradeval.formats.sources import temporary_error
 from gradeval.records import Record, fields_of
 from gradeval.tables import ranking
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import EACH, Collapse, IdenticalIds, Ranked, RunLines, Ties
+from gradeval.tables.ranking import EACH, Collapse, IdenticalIds, Ranked, RunLines, Ties, Wanted
+from gradeval.tables.unjudged import Unjudged
 
 _Arrays = TypeVar("_Arrays", bound=Record)
 _ROW = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
@@ -44,6 +45,7 @@ class Reduced(Record):
     extra: ExtraFields = ExtraFields()  # the lines with more fields than a run has
     identical: IdenticalIds = ranking.NO_IDENTICAL_IDS  # queries that retrieved a document with their own id
     collapsed: tuple[int, str] = (0, "")  # how many lines did not count, and what they are called
+    documents: Unjudged | None = None  # those that are not judged, where they are wanted
 
 
 class Total:
@@ -68,10 +70,14 @@ class Total:
     def find(self, lines: RunLines) -> Ranked:
         """The judged documents in the lines of whole queries; several threads call it."""
         if not self.collapse:
-            return ranking.find(lines, self.qrels, self.ties_rule)
+            return self.ranked(lines)
         collapsed, repeated = self.collapse.lines(lines, self.qrels.queries)
-        result = ranking.find(collapsed, self.qrels, self.ties_rule)
+        result = self.ranked(collapsed)
         return result.replace(repeats=repeated, collapsed=len(lines.score) - len(collapsed.score))
+
+    def ranked(self, lines: RunLines) -> Ranked:
+        """The judged documents in lines that are collapsed."""
+        return ranking.find(lines, self.qrels, self.ties_rule)
 
     def add(self, result: Ranked, first_line: int) -> None:
         """first_line: the number of lines before those of the result."""
@@ -122,6 +128,27 @@ class Total:
         )
 
 
+class WithUnjudged(Total):
+    """Collects the unjudged documents too."""
+
+    def __init__(self, qrels: Qrels, ties: str, collapse: Collapse, wanted: Wanted) -> None:
+        super().__init__(qrels, ties, collapse)
+        self.wanted = wanted
+        self.documents: list[Unjudged] = []
+
+    def ranked(self, lines: RunLines) -> Ranked:
+        result = super().ranked(lines)
+        judged = len(self.retrieved)
+        return result.replace(details=Unjudged.of(lines, result, self.wanted, judged, self.ties_rule))
+
+    def add(self, result: Ranked, first_line: int) -> None:
+        super().add(result, first_line)
+        self.documents.append(result.details)
+
+    def reduced(self) -> Reduced:
+        return super().reduced().replace(documents=Unjudged.joined(self.documents))
+
+
 AnyTotal = TypeVar("AnyTotal", bound=Total)
 
 
@@ -131,8 +158,22 @@ def _joined(parts: list[_Arrays]) -> _Arrays:
     return type(parts[0])(*map(np.concatenate, columns))
 
 
-def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collapse: Collapse = EACH) -> Reduced:
-    """Reduce a run that is in memory. Raises InputError(s), such as for duplicate documents."""
+def _total(qrels: Qrels, ties: str, collapse: Collapse, wanted: Wanted | None) -> Total:
+    return Total(qrels, ties, collapse) if wanted is None else WithUnjudged(qrels, ties, collapse, wanted)
+
+
+def reduce_columns(
+    columns: Columns,
+    qrels: Qrels,
+    ties: str,
+    path: str,
+    collapse: Collapse = EACH,
+    *,
+    wanted: Wanted | None = None,
+) -> Reduced:
+    """Reduce a run that is in memory. wanted: of the unjudged documents. Raises InputError(s), such as for
+    duplicate documents.
+    """
     problems = Problems(path)
     problems.add(columns.problems)
     problems.check()
@@ -140,7 +181,7 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
         raise no_data(path, columns.lines, columns.left_out)
     if ties == "trec" and columns.numbered:  # names that are numbers are ordered as numbers
         ties = ranking.REVERSED
-    total = Total(qrels, ties, collapse)
+    total = _total(qrels, ties, collapse, wanted)
     total.add(total.find(RunLines.of(columns, qrels)), 0)
     total.note(columns, 0)
     total.report(problems)
@@ -149,9 +190,17 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
     return reduced.replace(identical=ranking.NO_IDENTICAL_IDS) if columns.numbered else reduced
 
 
-def reduce_blocks(table: BlockTable, qrels: Qrels, ties: str, jobs: int, collapse: Collapse = EACH) -> Reduced:
-    """Reduce a run of any length. Raises InputError(s)."""
-    total = collect(table, lambda: (Total(qrels, ties, collapse), Problems(table.name)), jobs)
+def reduce_blocks(
+    table: BlockTable,
+    qrels: Qrels,
+    ties: str,
+    jobs: int,
+    collapse: Collapse = EACH,
+    *,
+    wanted: Wanted | None = None,
+) -> Reduced:
+    """Reduce a run of any length. wanted: of the unjudged documents. Raises InputError(s)."""
+    total = collect(table, lambda: (_total(qrels, ties, collapse, wanted), Problems(table.name)), jobs)
     return total.reduced()
 
 

@@ -105,3 +105,12 @@ def messages(path, repeats):
         "--duplicates best (in Python duplicates='best') takes the best score"
         for line, first, document in repeats
     ]
+
+
+def documents_of(unjudged, table):
+    """{query: [(rank, document)]} of what is kept of a run."""
+    found = {}
+    queries = table.queries.tolist()
+    for query, document, rank in zip(*(list(column.tolist()) for column in unjudged.of_queries()), strict=True):
+        found.setdefault(queries[query], []).append((rank, document))
+    return found

@@ -8,7 +8,7 @@ import pytest
 from helpers import each, each_row, error_of, examples, raises
 from hypothesis import given
 from hypothesis import strategies as st
-from plain import Cut, Halting, pipe, reduced, repeated
+from plain import Cut, Halting, pipe, reduced, repeated, unjudged
 
 from gradeval import Evaluator, evaluate, read_run
 from gradeval.arrays.strings import PAD, Ids
@@ -20,10 +20,10 @@ from gradeval.formats.trec import run_columns
 from gradeval.notices import NoticeKind
 from gradeval.options import TIES
 from gradeval.tables import reduction
-from gradeval.tables.ranking import Collapse
-from gradeval.tables.reduction import Total, reduce_blocks, reduce_columns
+from gradeval.tables.ranking import Collapse, Wanted
+from gradeval.tables.reduction import WithUnjudged, reduce_blocks, reduce_columns
 
-from .runs import JOBS, QRELS, SEEDS, SIZES, as_plain, messages, runs, table_of, texts
+from .runs import JOBS, QRELS, SEEDS, SIZES, as_plain, documents_of, messages, runs, table_of, texts
 
 
 @each("scattered", [False, True])
@@ -127,14 +127,18 @@ def collections(draw):
 def test_every_way_gives_the_same(folder, data, collection, ties, size, jobs, shares):
     """In one pass, from a pipe, through a temporary file of so many shares, from memory; where keys collide."""
     qrels, run, collapse = collection
+    ranks = st.sampled_from([1, 2, 4, np.inf])
+    wanted = Wanted(data.draw(ranks), data.draw(st.integers(0, 3)), data.draw(ranks))
     path, table = folder / "run", table_of(folder, qrels)
     text, _ = data.draw(texts(run))
     path.write_bytes(text)
     lines = collapsed(run, collapse.delimiter) if collapse else run
     expected = reduced(qrels, lines, ties)
+    documents = unjudged(qrels, lines, ties, (wanted.first, wanted.more, wanted.last))
 
     def check(result, table):
         assert as_plain(result, table) == expected
+        assert documents_of(result.documents, table) == documents
         assert result.collapsed[0] == len(run) - len(lines)
 
     def blocks(kind=Cut, path=path):
@@ -142,26 +146,26 @@ def test_every_way_gives_the_same(folder, data, collection, ties, size, jobs, sh
 
     *ids, score = zip(*run, strict=True)
     columns = Columns.whole(*map(Ids.of, ids), np.array(score))
-    check(reduce_blocks(blocks(), table, ties, jobs, collapse), table)
-    check(reduce_blocks(blocks(Halting), table, ties, jobs, collapse), table)
+    check(reduce_blocks(blocks(), table, ties, jobs, collapse, wanted=wanted), table)
+    check(reduce_blocks(blocks(Halting), table, ties, jobs, collapse, wanted=wanted), table)
     with pipe(text) as piped, pytest.MonkeyPatch.context() as patch:
         patch.setattr(Cut, "expected_size", 1 << 10)
         patch.setattr(reduction, "_TOGETHER", shares)  # lines of queries that blocks cut
-        check(reduce_blocks(blocks(path=piped), table, ties, jobs, collapse), table)
-    check(reduce_columns(columns, table, ties, "run", collapse), table)
-    check(reduce_columns(columns.light(), table, ties, "run", collapse), table)
+        check(reduce_blocks(blocks(path=piped), table, ties, jobs, collapse, wanted=wanted), table)
+    check(reduce_columns(columns, table, ties, "run", collapse, wanted=wanted), table)
+    check(reduce_columns(columns.light(), table, ties, "run", collapse, wanted=wanted), table)
     if collapse:
         once = reduce_columns(collapse.columns(columns), table, ties, "run")
         assert as_plain(once, table) == expected
     plain_keys = Ids.keys
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reduction, "_SHARE", len(text) // shares + 1)
-        total = Total(table, ties, collapse)
+        total = WithUnjudged(table, ties, collapse, wanted)
         check(reduction.collect_by_sorting(blocks(), total, Problems(str(path)), jobs).reduced(), table)
         patch.setattr(Ids, "keys", lambda ids: plain_keys(ids) % np.uint64(3))
         patch.setattr(Ids, "short", False)
         table = table_of(folder, qrels)
-        check(reduce_blocks(blocks(), table, ties, 1, collapse), table)
+        check(reduce_blocks(blocks(), table, ties, 1, collapse, wanted=wanted), table)
 
 
 @examples(times=0.5)

@@ -16,13 +16,14 @@ from gradeval.commands.pool.effects import Decision, OpenJudgments, metric_of
 from gradeval.commands.pool.options import BY_METRIC, DECIDE, DEPTH, EFFECT, METRIC, RRF, PoolOptions
 from gradeval.commands.pool.retrieved import Retrieved
 from gradeval.errors import InputError, OptionError, UnknownQueryError
+from gradeval.evaluation.caveats import line_notices
 from gradeval.evaluation.results import Runs
 from gradeval.evaluation.runs import separate_runs
 from gradeval.file_formats import LabelledRuns, labelled, run_files, run_names
 from gradeval.formats.detect import role_of
 from gradeval.formats.lines import read_texts
 from gradeval.formats.sources import Source
-from gradeval.notices import Notice, NoticeKind, many
+from gradeval.notices import Notice, NoticeKind, Notices, many
 from gradeval.options import OF_RUNS, LaterIds, Options, takes
 from gradeval.registry.spec import Metrics
 from gradeval.render.printable import Tabular, WithNotices, warned
@@ -150,21 +151,19 @@ def pool_of(
     if options.order in BY_METRIC:
         chosen[len(judged.qrels.queries) :] = False  # these have no values
     candidates = _Candidates(retrieved, chosen)
-    notices = [n for name, own in zip(names, retrieved.notices, strict=True) for n in own.renamed(name)]
+    notices: list[Notice] = []
+    for name, of_run in zip(names, retrieved.reduced, strict=True):
+        of_lines = Notices(line_notices(of_run)).renamed(name)
+        # their documents are in the pool, but of the orders by a metric
+        notices += of_lines if options.order in BY_METRIC else of_lines.without(NoticeKind.UNJUDGED)
     of_metric: dict[str, Any] = {}
     if options.order in BY_METRIC:
         spec = metric_of(metrics)
-        reduced = [run.reduce(judged.qrels, jobs) for run in opened]
-        notices += (
-            Notice(NoticeKind.UNJUDGED, name, of_run.unjudged)
-            for name, of_run in zip(names, reduced, strict=True)
-            if of_run.unjudged
-        )
         open_judgments = OpenJudgments(
             judged.qrels,
-            reduced,
+            retrieved.reduced,
             candidates.query,
-            candidates.ranks_of(len(opened)),
+            retrieved.documents.ranks(len(opened)),
             candidates.by_id,
             is_averaged=chosen[: len(judged.qrels.queries)],
             spec=spec,
@@ -228,10 +227,9 @@ def _chosen(retrieved: Retrieved, options: PoolOptions, evaluation: Options) -> 
         chosen = np.isin(np.arange(len(names)), [names.index(query) for query in wanted])
     if options.size is None:
         return chosen
-    in_runs = np.zeros(len(names), bool)
-    in_runs[retrieved.query[retrieved.pair]] = True
     # by id, so that the sample does not depend on the order of files
-    queries = sorted(np.flatnonzero(chosen & in_runs).tolist(), key=retrieved.queries.tolist().__getitem__)
+    queries = np.flatnonzero(chosen & retrieved.in_runs).tolist()
+    queries.sort(key=retrieved.queries.tolist().__getitem__)
     if options.size > len(queries):
         raise OptionError(
             f"size: there are {many(len(queries), 'query', 'queries')}, fewer than {options.size}"
@@ -246,11 +244,9 @@ class _Candidates:
 
     def __init__(self, retrieved: Retrieved, is_chosen: Bools) -> None:
         """is_chosen: which queries are, (Q,)."""
-        lines = np.flatnonzero(retrieved.pair >= retrieved.judged)
-        row, rank = retrieved.pair[lines] - retrieved.judged, retrieved.rank[lines]
-        self._lines = row, retrieved.run[lines], rank
-        self.query = retrieved.query[retrieved.judged :]
-        self.ids = retrieved.documents.take(slice(retrieved.judged, None))
+        of_runs = retrieved.documents
+        row, rank = of_runs.document, of_runs.rank
+        self.query, self.ids = of_runs.query, of_runs.documents
         self.is_chosen = is_chosen[self.query]
         self.queries = retrieved.queries
         count = len(self.query)
@@ -264,13 +260,6 @@ class _Candidates:
         self.by_id[descending[::-1]] = np.arange(count)
         self.effect: Floats | None = None
         self._order: Ints | None = None
-
-    def ranks_of(self, runs: int) -> Floats:
-        """The rank of each document in each of so many runs, (R, U), inf where it is not in the first ranks."""
-        row, run, rank = self._lines
-        ranks = np.full((runs, len(self.query)), np.inf)
-        ranks[run, row] = rank
-        return ranks
 
     def judge(self, judgments: OpenJudgments, options: PoolOptions) -> Decision | None:
         """Take the effects, and in the order decide what decides."""

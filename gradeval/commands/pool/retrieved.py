@@ -1,87 +1,88 @@
-"""What runs retrieve to a depth: the documents of each query, with their ranks in each run."""
+"""What runs retrieve to a depth that is not judged: the documents of all queries, with their ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
-from gradeval.arrays.segments import stable_order
+from gradeval.arrays import Bools, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import ordered_map
-from gradeval.evaluation.caveats import line_notices
-from gradeval.notices import Notices
+from gradeval.errors import InputError
+from gradeval.formats.columns import BlockTable, Columns
 from gradeval.records import Record
 from gradeval.tables.load import Run
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import first_rows
-from gradeval.tables.reduction import reduce_columns
-
-
-class RankedDocuments(Record, eq=False):
-    """The first ranks of a run: n documents of S queries."""
-
-    queries: Ids  # (S,)
-    query: Ints  # of each document, (n,)
-    documents: Ids  # (n,)
-    rank: Floats  # (n,)
-    notices: Notices  # about the lines of the run
-
-    @classmethod
-    def of(cls, run: Run, depth: int, jobs: int) -> RankedDocuments:
-        """Raises InputError(s). Of each block only lines that may be in the first ranks are kept."""
-        rows = run.rows(partial(first_rows, depth=depth, collapse=run.collapse), jobs)
-        if run.collapse:
-            rows = run.collapse.columns(rows)
-        first, number = rows.queries.distinct()
-        query = number.repeat(np.diff(rows.bounds))
-        order = stable_order(query)
-        query = query[order]
-        queries, documents = rows.queries.take(first).compact(), rows.documents.take(order).compact()
-        # ranked as judged documents are: by a table of judgments of all of them
-        offsets = np.searchsorted(query, np.arange(len(first) + 1))
-        everything = Qrels(run.path, queries, offsets, documents, np.zeros(len(query)))
-        reduced = reduce_columns(rows, everything, run.ties, run.path)
-        within = np.flatnonzero(reduced.rank <= depth)
-        notices = Notices(line_notices(reduced))
-        return cls(queries, query[within], documents.take(within).compact(), reduced.rank[within], notices)
+from gradeval.tables.ranking import Wanted, query_indices
+from gradeval.tables.reduction import Reduced
+from gradeval.tables.unjudged import Unjudged, UnjudgedOfRuns
 
 
 class Retrieved(Record, eq=False):
-    """The documents of several runs: D pairs of a query and a document, those judged first, with the n lines of
-    the runs that have them.
-    """
+    """The unjudged documents of several runs."""
 
     queries: Ids  # those of the qrels, then those that only runs have, (Q,)
-    query: Ints  # of each pair, (D,)
-    documents: Ids  # likewise
-    judged: int  # how many of the pairs are judged: those of the qrels, in their order
-    pair: Ints  # of each line, (n,)
-    run: Ints  # the index of its run, (n,)
-    rank: Floats  # (n,)
-    notices: Sequence[Notices]  # of each run
+    in_runs: Bools  # which of them a run has, (Q,)
+    documents: UnjudgedOfRuns
+    reduced: Sequence[Reduced]  # of each run
 
     @classmethod
     def of(cls, qrels: Qrels, runs: Sequence[Run], depth: int, jobs: int) -> Retrieved:
-        """The pairs in order of first appearance. Raises InputError(s)."""
-        ranked = list(ordered_map(lambda run: RankedDocuments.of(run, depth, 1), runs, jobs))
-        names = Ids.joined([qrels.queries.compact(), *(run.queries for run in ranked)])
+        """Queries in order of first appearance. Raises InputError(s)."""
+        wanted = Wanted(depth, of_all_queries=True)
+        read = list(ordered_map(partial(_NamedQueries.of, qrels, wanted), runs, jobs))
+        names = Ids.joined([qrels.queries.compact(), *(run.queries for run in read)])
         first, number = names.distinct()
-        begins = np.cumsum([len(qrels.queries), *(len(run.queries) for run in ranked)]).tolist()
-        query_of_lines = [number[begin + run.query] for begin, run in zip(begins, ranked, strict=False)]
-        query = np.concatenate([np.arange(len(qrels.queries)).repeat(np.diff(qrels.offsets)), *query_of_lines])
-        documents = Ids.joined([qrels.documents.compact(), *(run.documents for run in ranked)])
-        of_pairs, pair = documents.distinct_in(query)
-        judged = len(qrels.documents)
-        return cls(
-            names.take(first),
-            query[of_pairs],
-            documents.take(of_pairs),
-            judged,
-            pair[judged:],
-            run=np.arange(len(ranked)).repeat([len(run.query) for run in ranked]),
-            rank=np.concatenate([np.empty(0), *(run.rank for run in ranked)]),
-            notices=[run.notices for run in ranked],
-        )
+        begins = np.cumsum([len(qrels.queries), *(len(run.queries) for run in read)])
+        in_runs = np.zeros(len(first), bool)
+        in_runs[number[len(qrels.queries) :]] = True
+        of_runs = []
+        for begin, run in zip(begins, read, strict=False):
+            query, *documents = run.documents.of_queries()
+            of_runs.append((number[begin + run.positions(query)], *documents))
+        return cls(names.take(first), in_runs, UnjudgedOfRuns.of(of_runs), [run.reduced for run in read])
+
+
+class _NamedQueries(Record, eq=False):
+    """A run with the ids of its queries."""
+
+    path: str
+    queries: Ids  # (S,)
+    index: Ints  # of each, as those of its documents have it, (S,)
+    reduced: Reduced
+    documents: Unjudged
+
+    @classmethod
+    def of(cls, qrels: Qrels, wanted: Wanted, run: Run) -> _NamedQueries:
+        """Raises InputError(s)."""
+        table = run.opened()
+        blocks: dict[int, Ids] = {}
+
+        def numbered() -> Iterator[Any]:
+            blocks.clear()
+            yield from enumerate(table.blocks())
+
+        def columns(block: tuple[int, Any]) -> Columns:
+            read = table.columns(block[1])
+            blocks[block[0]] = read.queries.compact()
+            return read
+
+        named = BlockTable(table.name, numbered, columns, (), table.expected_size, is_whole=table.is_whole)
+        reduced = run.reduced(named, qrels, 1, wanted)
+        queries = Ids.joined([Ids.of([]), *(blocks[number] for number in sorted(blocks))])
+        queries = queries.take(queries.distinct()[0]).compact()
+        index = query_indices(qrels, queries, by_key=not table.is_whole)
+        assert reduced.documents is not None
+        return cls(run.path, queries, index, reduced, reduced.documents)
+
+    def positions(self, query: Ints) -> Ints:
+        """Which of the queries has each of these indices. Raises InputError where two have one."""
+        order = np.argsort(self.index)
+        at = np.searchsorted(self.index[order], query)
+        found: Ints = order[np.minimum(at, len(order) - 1)]
+        if (self.index[found] != query).any():
+            raise InputError(self.path, "the ids of two queries have one key", hint="Rename one of them")
+        return found
