@@ -82,6 +82,7 @@ def test_public_names_stand_once() -> None:
 
 def test_what_the_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[int, int] = {}
+    monkeypatch.setattr(process, "ON_LINUX", True)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(mallopt=told.__setitem__))
     monkeypatch.setattr(process.os, "cpu_count", lambda: 3)
     environment: dict[str, str] = {}

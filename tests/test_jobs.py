@@ -5,7 +5,6 @@ import os
 import pickle
 import random
 import signal
-import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy
@@ -75,7 +74,7 @@ def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
     whole = evaluated(jobs=1)
     monkeypatch.setattr(Source.blocks, "__defaults__", (500,))
     assert evaluated(jobs=1) == evaluated(jobs=4) == whole
-    if sys.platform == "linux":
+    if process.ON_LINUX:
         forks: list[int] = []
         fork = os.fork
         monkeypatch.setattr(os, "fork", lambda: forks.append(fork()) or forks[-1])
@@ -87,7 +86,7 @@ def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
         assert len(forks) == 2 + 4
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+@pytest.mark.skipif(not process.ON_LINUX, reason="processes are forked on Linux only")
 def test_a_process_that_ends_takes_its_run_only(tmp_path, monkeypatch):
     """The others are printed, and kept by batch --resume."""
     monkeypatch.chdir(tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # signal takes 2 ms to import
 import _thread
-import ctypes
 import os
 import pickle
 import sys
@@ -14,17 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import IO, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from gradeval import process
+from gradeval.process import default_jobs as default_jobs
 
 T = TypeVar("T")
 R = TypeVar("R")
-_PDEATHSIG = 1  # of linux/prctl.h
-
-
-def default_jobs() -> int:
-    """The number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def with_fewer(make: Callable[[int], R], jobs: int) -> R:
@@ -205,7 +197,7 @@ def forked_map(
     result that a process owes when it ends, as where memory is short, is None; the others compute what is left.
     """
     is_reaped = _signal.getsignal(_signal.SIGCHLD) != _signal.SIG_DFL  # by others: its id may be another's
-    if not process.may_fork or sys.platform != "linux" or threading.active_count() > 1 or is_reaped:
+    if not process.can_fork() or threading.active_count() > 1 or is_reaped:
         return None
     children, inherited, spare = list[_Child](), list[int](), list[int]()  # descriptors of the parent
     try:
@@ -234,7 +226,7 @@ def forked_map(
 def _work(function: Callable[..., Any], numbers: int, answer: int, inherited: list[int]) -> NoReturn:
     """What a forked process does; it ends when its parent does."""
     try:
-        ctypes.CDLL(None).prctl(_PDEATHSIG, _signal.SIGKILL)
+        process.end_with_parent()
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # the parent tidies up
         for descriptor in inherited:  # where the parent has ended already, no other has them
             os.close(descriptor)

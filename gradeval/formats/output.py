@@ -13,9 +13,8 @@ from typing import Any, BinaryIO
 
 from gradeval.errors import OptionError, writing
 from gradeval.options import GROUP_SUFFIXES
-from gradeval.process import write_all
+from gradeval.process import descriptor_of, write_all
 
-_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 _BLOCK = 1 << 20  # bytes of a temporary file that are written at a time
 _IN_MEMORY = 8 << 20  # bytes of what is written at the end that need no temporary file
 
@@ -61,7 +60,7 @@ class OutputFile:
 
     def _open(self) -> Any:
         # opened by its name, the file of a stream would be written from its beginning
-        stream = _descriptor(self.path)
+        stream = descriptor_of(self.path)
         target = os.open(self.path, os.O_WRONLY | os.O_APPEND) if stream is None else stream
         return open(target, "wb", 0, closefd=stream is None)
 
@@ -73,7 +72,7 @@ class OutputFile:
             return "it is a directory"
         if is_plain and (problem := _as_input(self.path, about, inputs)):
             return problem
-        if _descriptor(self.path) is not None:
+        if descriptor_of(self.path) is not None:
             return ""
         if not os.path.isdir(folder) or self.path.endswith("/"):
             return f"directory {folder} does not exist"
@@ -88,12 +87,6 @@ class OutputFile:
             except OSError as error:
                 return f"cannot create a file in {folder} ({error.strerror or error})"
         return ""
-
-
-def _descriptor(path: str) -> int | None:
-    """That of an open file of ours, None for another path."""
-    name = path.removeprefix("/dev/fd/")
-    return int(name) if name != path and name.isdecimal() else _STREAMS.get(path)
 
 
 def _stat(path: str) -> os.stat_result | None:

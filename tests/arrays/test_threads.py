@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import pytest
 from helpers import each, raises
 
+from gradeval import process
 from gradeval.arrays import cached_property
 from gradeval.arrays import threads as parallel
 from gradeval.arrays.threads import default_jobs, forked_map, ordered_map, with_fewer
@@ -221,7 +222,7 @@ def test_fewer_threads_where_memory_is_short(fits, asked):
 @pytest.fixture
 def forks(monkeypatch):
     """This process may fork others, none of which is left."""
-    if sys.platform != "linux":
+    if not process.ON_LINUX:
         pytest.skip("processes are forked on Linux only")
     monkeypatch.setattr(parallel.process, "may_fork", True)
     monkeypatch.setattr(parallel.threading, "active_count", lambda: 1)  # pytest-xdist has some
@@ -346,9 +347,9 @@ def test_where_no_process_is_forked(forks):
     with forks.context() as limits:
         limits.setattr(os, "fork", limited)
         assert forked_map(lambda *_: time.sleep(60), 3, 3, None) is None
-    for owner, name, value in [(parallel.sys, "platform", "darwin"), (parallel.process, "may_fork", False)]:
+    for name in ("ON_LINUX", "may_fork"):
         with forks.context() as elsewhere:
-            elsewhere.setattr(owner, name, value)
+            elsewhere.setattr(parallel.process, name, False)
             assert forked_map(lambda *_: None, 3, 3, None) is None
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as a parent may have left it: then nobody can wait for it
     assert forked_map(lambda *_: None, 3, 3, None) is None
@@ -358,11 +359,12 @@ def test_where_no_process_is_forked(forks):
 
 
 def test_default_jobs(monkeypatch):
-    monkeypatch.setattr(parallel.os, "sched_getaffinity", lambda process: {0, 3, 5}, raising=False)
+    monkeypatch.setattr(process.os, "sched_getaffinity", lambda process: {0, 3, 5}, raising=False)
+    monkeypatch.setattr(process, "ON_LINUX", True)
     assert default_jobs() == 3
-    monkeypatch.delattr(parallel.os, "sched_getaffinity")
+    monkeypatch.setattr(process, "ON_LINUX", False)
     assert default_jobs() == (os.cpu_count() or 1)
-    monkeypatch.setattr(parallel.os, "cpu_count", lambda: None)
+    monkeypatch.setattr(process.os, "cpu_count", lambda: None)
     assert default_jobs() == 1
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from plain import pipe
 
+from gradeval import process
+
 from .command import LETOR, QRELS, RUN, fails, gradeval
 
 pytestmark = [
@@ -180,7 +182,7 @@ def test_a_signal_leaves_no_temporary_file(number: int, folder: Path) -> None:
         assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
+@pytest.mark.skipif(not process.ON_LINUX, reason="descriptors are files on Linux only")
 def test_an_open_file_is_written_where_it_stands() -> None:
     """It is neither replaced nor truncated."""
     with open("log", "wb", buffering=0) as log:
