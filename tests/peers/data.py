@@ -72,7 +72,7 @@ def deep(seed: int, queries: int = 12) -> Collection:
 
 
 def of_vectors() -> Collection:
-    """The conformance vectors with whole grades from 0, as most peers need; query ids are numbers for gdeval."""
+    """The conformance vectors with whole grades from 0, as peers need; query ids are numbers, for gdeval."""
     data = vectors(["AP"])["vectors"][0]
     whole = [query for query, of in data["qrels"].items() if all(grade in range(5) for grade in of.values())]
     both = [query for query in whole if query in data["run"]]
