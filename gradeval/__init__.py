@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gradeval.commands.files.convert import convert as convert
     from gradeval.commands.files.validate import Validation as Validation
     from gradeval.commands.files.validate import validate as validate
+    from gradeval.commands.gate.gate import GateReport as GateReport
+    from gradeval.commands.gate.gate import gate as gate
     from gradeval.commands.plot import pictures as plot  # noqa: F401
     from gradeval.commands.pool.pool import Pool as Pool
     from gradeval.commands.pool.pool import pool as pool
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
     from gradeval.errors import OptionError as OptionError
     from gradeval.evaluation.evaluator import Evaluator as Evaluator
     from gradeval.evaluation.evaluator import evaluate as evaluate
+    from gradeval.evaluation.loaded import load as load
     from gradeval.evaluation.results import Results as Results
-    from gradeval.evaluation.saved import load as load
     from gradeval.evaluation.training import score_arrays as score_arrays
     from gradeval.notices import EvaluationWarning as EvaluationWarning
     from gradeval.registry.pages import list_metrics as list_metrics
@@ -55,12 +57,13 @@ _NAMES = {
     "commands.explain.explain": "Explanation explain",
     "commands.files.convert": "convert",
     "commands.files.validate": "Validation validate",
+    "commands.gate.gate": "GateReport gate",
     "commands.pool.pool": "Pool pool",
     "commands.report.report": "Report report",
     "errors": "GradevalError InputError MetricError OptionError",
     "evaluation.evaluator": "Evaluator evaluate",
     "evaluation.results": "Results",
-    "evaluation.saved": "load",
+    "evaluation.loaded": "load",
     "evaluation.training": "score_arrays",
     "notices": "EvaluationWarning",
     "registry.pages": "list_metrics",

@@ -121,6 +121,10 @@ class ReuseKeywords(Runs, total=False):
     pool_depth: int  # 100
 
 
+class GateKeywords(Runs, total=False):
+    query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
+
+
 class EstimateKeywords(Runs, total=False):
     lambda_: float | None  # None
     confidence: float  # 95.0
@@ -133,11 +137,10 @@ class Divergence(Runs, total=False):
     seed: int  # 1
 
 
-class Evaluate(Runs, total=False):
+class Evaluate(GateKeywords, total=False):
     tie_range: bool  # False
     interval: Literal['t', 'bootstrap'] | None  # None
     confidence: float  # 95.0
-    query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
     by_level: bool  # False
 
 
@@ -159,13 +162,12 @@ class Agreement(Runs, total=False):
     seed: int  # 1
 
 
-class ReportKeywords(Runs, CompareOnSpark, total=False):
+class ReportKeywords(GateKeywords, CompareOnSpark, total=False):
     test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
     samples: int  # 100000
     seed: int  # 1
     sort: str | None  # None
     by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
-    query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
 
 
 class Compare(ReportKeywords, total=False):

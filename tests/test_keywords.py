@@ -33,6 +33,7 @@ FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
     "ReuseKeywords": [gradeval.study.reuse],
     "EstimateKeywords": [gradeval.estimate],
     "PoolKeywords": [gradeval.pool],
+    "GateKeywords": [gradeval.gate],
     "PhiKeywords": [gradeval.plot.phi],
     "Files": [gradeval.convert],
     "Validate": [gradeval.validate],

@@ -30,7 +30,7 @@ from gradeval.evaluation.score import check_expected
 from gradeval.formats.sources import Source, Watch
 from gradeval.notices import EvaluationWarning, Notice, NoticeKind, Notices, sentences
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
-from gradeval.registry.spec import Metrics, asked_names, parse
+from gradeval.registry.spec import Metrics, asked_names, parse, single_names
 from gradeval.render.printable import of_kind, warn, warned
 from gradeval.tables import load
 from gradeval.tables.load import Run
@@ -71,10 +71,11 @@ def evaluate(
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
-    separate, specs, chosen = separate_runs(runs), parse(metrics), Options(**options)
+    separate, names = separate_runs(runs), single_names(metrics)
+    plan = Plan(parse(names), Options(**options), hashes_qrels=True)
     check_errors(errors)
-    results = accepted(evaluate_all(Plan(specs, chosen), *with_saved(qrels, separate)), errors)
-    return warned(results.replace(asked=asked_names(metrics)))
+    results = accepted(evaluate_all(plan, *with_saved(qrels, separate)), errors)
+    return warned(results.replace(asked=asked_names(names)))
 
 
 def evaluate_all(
@@ -125,7 +126,7 @@ class Evaluation:
         if options.ties == EXPECTED:
             check_expected(plan.specs)
         self.jobs = options.jobs or default_jobs()
-        self._judged = load.open_qrels(qrels, options, plan.hashes)
+        self._judged = load.open_qrels(qrels, options, plan.hashes or plan.hashes_qrels)
         self.qrels = self._judged.qrels
         plan = plan.replace(options=load.with_all_features(options, self._judged))
         self.plan = plan.judged_by(self.qrels)
@@ -136,14 +137,15 @@ class Evaluation:
         """The results of no runs."""
         source, letor, plan = self._judged.source, self._judged.letor, self.plan
         groups = letor.groups if letor else None
+        hashes = plan.hashes or plan.hashes_qrels
         return Results(
             self.qrels.path,
-            source.sha256() if plan.hashes and source else None,
+            source.sha256() if hashes and source else None,
             self.setting.queries,
             plan.specs,
             (),
             options=plan.options.to_dict(),
-            groups_sha256=groups.sha256() if plan.hashes and groups else None,
+            groups_sha256=groups.sha256() if hashes and groups else None,
             chosen=int(self.setting.chosen.sum()),
         )
 
@@ -414,7 +416,9 @@ class Evaluator:
     ) -> None:
         if warnings not in ("once", "ignore", "error"):
             raise OptionError(f"warnings must be once, ignore or error, not {described(warnings)}")
-        self._evaluation = Evaluation(Plan(parse(metrics), Options(**options)), qrels)
+        names = single_names(metrics)
+        plan = Plan(parse(names), Options(**options), hashes_qrels=True)
+        self._evaluation, self._asked = Evaluation(plan, qrels), asked_names(names)
         self._warner = None if warnings == "ignore" else Warner(is_error=warnings == "error")
 
     def __repr__(self) -> str:
@@ -428,7 +432,7 @@ class Evaluator:
         results, evaluated = self._evaluation.kept(separate_runs(runs))
         complete(results)
         self._warn(results, evaluated)
-        return results
+        return results.replace(asked=self._asked)
 
     def _warn(self, results: Results, evaluated: Sequence[Evaluated] = ()) -> None:
         if self._warner is not None:

@@ -28,6 +28,7 @@ class Plan(Record, eq=False):
     shows_queries: bool = False  # whether the user sees values of queries; notices of ties are about them too
     keeps_values: bool = True  # whether the results have the values of queries, not only the summaries
     hashes: bool = False  # whether the SHA-256 of the files is taken
+    hashes_qrels: bool = False  # whether that of the qrels is, whose signature names it
     is_part: bool = False  # whether other runs of the call may have the columns that options name
     as_trec_eval: bool = False  # whether the lines of runs are read as trec_eval reads them
     weights_path: str = ""  # of the file that the weights of queries are from

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.compare_options import CompareOptions
-from gradeval.errors import GradevalError, MetricError, OptionError, named
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError, named
 from gradeval.evaluation.score import summarize, summarize_expected
 from gradeval.notices import Notices
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes
@@ -164,21 +164,44 @@ class SavedRun(Record, eq=False):
     values: Mapping[str, Floats]
     ties: str | None = None
     depths: tuple[int, int, int, int, int] | None = None
+    summary: Summary | None = None  # where it was saved without the values of queries
 
 
 class SavedResult(Record, eq=False):
-    """A saved result as read. path, sha256: its own; qrels_sha256, options: what it was made from.
-    groups_sha256: of the group sizes of qrels without qid, None for others. metrics: canonical names.
+    """A saved result as read. path, sha256: its own; qrels_sha256, options: what it was made from (None for
+    data in memory). groups_sha256: of the group sizes of qrels without qid, None for others. metrics:
+    canonical names.
     """
 
     path: str
     sha256: str
-    qrels_sha256: str
+    qrels_sha256: str | None
     groups_sha256: str | None
     options: Mapping[str, Any]
     metrics: tuple[str, ...]
     runs: tuple[SavedRun, ...]
     notices: Notices = Notices()
+
+    @classmethod
+    def of(cls, results: Results) -> SavedResult:
+        """Results that are in the place of a run. Raises InputError for those without the values of queries."""
+        results.check_values()
+        numbers = [(m, spec) for m, spec in enumerate(results.specs) if has_numbers(spec)]
+        runs = []
+        for r, run in enumerate(results.runs):
+            values = {str(spec): run.values[m, run.counted] for m, spec in numbers}
+            queries = tuple(results.counted_queries(r))
+            runs.append(SavedRun(run.name, run.sha256, queries, values, ties=run.ties, depths=run.depths))
+        return cls(
+            "results",
+            sha256="",
+            qrels_sha256=results.qrels_sha256,
+            groups_sha256=results.groups_sha256,
+            options=results.options,
+            metrics=tuple(map(str, results.specs)),
+            runs=tuple(runs),
+            notices=results.notices,
+        )
 
 
 class RunMeans(dict[str, float]):
@@ -229,6 +252,13 @@ class Results(Record, WithNotices, eq=False):
     def __getstate__(self) -> dict[str, Any]:
         """With the notices, not with what they are found in, which holds the judgments."""
         return {**self.__dict__, "given_notices": self.notices, "later": None}
+
+    def check_values(self) -> None:
+        """Raise InputError where a run has no values of queries."""
+        for run in self.runs:
+            if run.summary is not None:
+                hint = "Evaluate again, or save with Results.save() or 'gradeval -q -f json'"
+                raise InputError("results", f"run {named(run.name)} has no values of queries", hint=hint)
 
     @property
     def judged_by(self) -> dict[str, str | None]:
@@ -284,6 +314,15 @@ class Results(Record, WithNotices, eq=False):
         empty = None if self.without_relevant is None else self.without_relevant[:, positions]
         return self.replace(queries=queries, runs=runs, without_relevant=empty)
 
+    def with_metrics(self, specs: Iterable[Spec]) -> Results:
+        """The same results with these metrics too, undefined where they were not evaluated."""
+        new = [spec for spec in specs if spec not in self.specs]
+        runs = []
+        for run in self.runs:
+            nothing = np.full((len(new), run.values.shape[1]), np.nan)
+            runs.append(run.replace(values=np.concatenate([run.values, nothing]), tie_range=None))
+        return self.replace(specs=(*self.specs, *new), runs=tuple(runs), without_relevant=None)
+
     def sorted_by(self, metric: str | Spec | int, *, worst_first: bool = False) -> Results:
         """The same results with the runs ordered by the summary value of a metric, the best first. For a metric
         where neither high nor low is better, such as a count, the highest is first. Undefined values are last,
@@ -299,7 +338,7 @@ class Results(Record, WithNotices, eq=False):
         found by any spelling, and by what it was asked for. Raises GradevalError.
         """
         r = self._run(run)
-        numeric = (m for m, spec in enumerate(self.specs) if spec.metric.has_summary and not spec.metric.text)
+        numeric = (m for m, spec in enumerate(self.specs) if is_summarized(spec))
         return RunMeans(self.specs, {str(self.specs[m]): float(self.means[r, m]) for m in numeric})
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -491,8 +530,7 @@ class Results(Record, WithNotices, eq=False):
     def means_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
         """The means as a data frame: a row for each run, the index in pandas, a column for each metric."""
         columns: dict[str, Any] = {"run": [run.name for run in self.runs]}
-        of_specs = ((m, spec) for m, spec in enumerate(self.specs) if not spec.metric.text)
-        shown = ((m, spec) for m, spec in of_specs if spec.metric.has_summary)
+        shown = ((m, spec) for m, spec in enumerate(self.specs) if is_summarized(spec))
         columns |= {self.asked.get(spec, str(spec)): self.means[:, m] for m, spec in shown}
         return frame_of(columns, library, ["run"])
 
@@ -503,7 +541,7 @@ class Results(Record, WithNotices, eq=False):
         pairs = [(run.name, query) for r, run in enumerate(self.runs) for query in self.counted_queries(r)]
         columns: dict[str, Any] = {"run": [run for run, _ in pairs], "query": [query for _, query in pairs]}
         for m, spec in enumerate(self.specs):
-            if spec.metric.per_query and not spec.metric.text:
+            if has_numbers(spec):
                 of_runs = [run.values[m, run.counted] for run in self.runs]
                 columns[self.asked.get(spec, str(spec))] = np.concatenate([np.empty(0), *of_runs])
         return frame_of(columns, library, ["run", "query"])
@@ -543,7 +581,7 @@ class Results(Record, WithNotices, eq=False):
 
     def _long_values(self) -> tuple[dict[str, tuple[list[str], Ints]], Floats]:
         """The strings of _long_form(), and the values of the queries."""
-        shown = [m for m, spec in enumerate(self.specs) if spec.metric.per_query and not spec.metric.text]
+        shown = [m for m, spec in enumerate(self.specs) if has_numbers(spec)]
         counted = [np.flatnonzero(run.counted) for run in self.runs]
         values = [
             run.values[shown][:, of_run].T.ravel()  # by query, then by metric
@@ -557,7 +595,7 @@ class Results(Record, WithNotices, eq=False):
 
     def _long_means(self) -> tuple[dict[str, tuple[list[str], Ints]], Floats]:
         """The strings of _long_form(), and the means."""
-        shown = [m for m, spec in enumerate(self.specs) if spec.metric.has_summary and not spec.metric.text]
+        shown = [m for m, spec in enumerate(self.specs) if is_summarized(spec)]
         values = self.means[:, shown]
         return self._long_words(shown, [len(shown)] * len(self.runs)), values.ravel()
 
@@ -589,10 +627,8 @@ class Results(Record, WithNotices, eq=False):
         """
         from gradeval.commands.compare.compare import compare_results
 
-        specs = (
-            None if metrics is None else [self.specs[position_of(spec, self.specs)] for spec in parse(metrics)]
-        )
-        return warned(compare_results(self, specs, CompareOptions(**options)), self.notices)
+        chosen = CompareOptions(**options)
+        return warned(compare_results(self, specs_of(self, metrics), chosen), self.notices)
 
     def __repr__(self) -> str:
         counts = f"runs={len(self.runs)}, metrics={len(self.specs)}, queries={len(self.queries)}"
@@ -626,6 +662,23 @@ def _check_utf8(label: str, names: Sequence[str]) -> None:
         wrong = next(name for name in names if any("\ud800" <= letter <= "\udfff" for letter in name))
         message = f"{label} {named(wrong)}: data frames need names in UTF-8. Results.per_query() takes any"
         raise GradevalError(message) from None
+
+
+def is_summarized(spec: Spec) -> bool:
+    """Whether the summary of the metric is a number."""
+    return spec.metric.has_summary and not spec.metric.text
+
+
+def has_numbers(spec: Spec) -> bool:
+    """Whether the metric has a number for each query."""
+    return spec.metric.per_query and not spec.metric.text
+
+
+def specs_of(results: Results, metrics: Metrics | None) -> list[Spec] | None:
+    """These metrics of the results, None for None. Raises MetricError for one that was not evaluated."""
+    if metrics is None:
+        return None
+    return [results.specs[position_of(spec, results.specs)] for spec in parse(metrics)]
 
 
 def position_of(metric: str | Spec | int, specs: Sequence[Spec]) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.errors import InputError, OptionError, described, named, readable
-from gradeval.evaluation.results import FailedRun, Runs, SavedResult
+from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult
 from gradeval.file_formats import LabelledRuns, run_files, run_names
 from gradeval.formats.sources import Source
 from gradeval.options import Options
@@ -20,14 +20,16 @@ from gradeval.tables.load import RunTable
 
 
 def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
-    """(name, run) of each of the given runs. Raises InputError if there are none."""
+    """(name, run) of each of the given runs, of which Results are saved ones. Raises InputError if there are
+    none.
+    """
     if isinstance(runs, LabelledRuns):
         return runs
     with readable("runs"):
         separate = list(_separate(runs))
     if not separate:
         raise InputError("runs", "no runs given")
-    return separate
+    return [(name, SavedResult.of(run) if isinstance(run, Results) else run) for name, run in separate]
 
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
@@ -65,7 +67,7 @@ def _is_one(value: Any) -> bool:
     from gradeval.formats.memory import is_frame
 
     is_record_array = isinstance(value, np.ndarray) and value.dtype.names is not None
-    return load.is_path(value) or is_frame(value) or is_record_array or isinstance(value, RunTable)
+    return load.is_path(value) or is_frame(value) or is_record_array or isinstance(value, (RunTable, Results))
 
 
 def _has_runs(mapping: Mapping[Any, Any]) -> bool:
@@ -100,7 +102,7 @@ def _files(run: Any) -> list[tuple[str | None, Any]]:
         return [(None, file) for file in run_files(run)]
     if is_ranx(run):
         return [(run.name, run)]
-    if not isinstance(run, RunTable) and is_frame(run) and not is_lazy(run):
+    if not isinstance(run, (RunTable, Results)) and is_frame(run) and not is_lazy(run):
         names = getattr(run, "column_names", None)  # of pyarrow, whose columns are data
         if RUN_NAMES in (names if isinstance(names, list) else list(getattr(run, "columns", ()))):
             return _runs_of(run, RUN_NAMES)
@@ -220,6 +222,9 @@ def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:
     Other files may come back as Sources, since a pipe that was looked at cannot be opened again. Raises
     InputError where the qrels are a saved result.
     """
+    if isinstance(qrels, Results):
+        hint = "Give the qrels first, or the results alone, as in gradeval.compare(results, metrics='AP')"
+        raise InputError("qrels", "results are in the place of the qrels", hint=hint)
     qrels = _opened(qrels)
     runs = [(label, _opened(run, qrels)) for label, run in runs]
     if not any(_may_be_saved(data) for data in (qrels, *(run for _, run in runs))):

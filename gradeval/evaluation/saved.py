@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from types import NoneType
 from typing import Any, NamedTuple
@@ -17,7 +17,18 @@ from gradeval.errors import InputError, MetricError, OptionError, described, fir
 from gradeval.evaluation.caveats import Outcome, facts_of_saved, left_out_of_groups
 from gradeval.evaluation.depths import QUANTILES
 from gradeval.evaluation.plan import EvaluationSetting, Plan
-from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult, SavedRun, option_text
+from gradeval.evaluation.results import (
+    FailedRun,
+    Results,
+    RunResult,
+    Runs,
+    SavedResult,
+    SavedRun,
+    Summary,
+    has_numbers,
+    is_summarized,
+    option_text,
+)
 from gradeval.evaluation.score import summarize
 from gradeval.formats.json import begins_saved, parse_json
 from gradeval.formats.lines import read_text
@@ -82,12 +93,15 @@ class _Part(NamedTuple):
 def read_saved(source: Source) -> SavedResult:
     """The saved result in a file. Raises InputError where it is none, or has no values per query."""
     source.hash_while_reading()
-    return saved_result(source, parse_json(read_text(source), source.name))
+    content = parse_json(read_text(source), source.name)
+    return saved_result(source.name, content).replace(sha256=source.sha256())
 
 
-def saved_result(source: Source, content: Any) -> SavedResult:
-    """The saved result that the file has as JSON. Raises InputError where it is none."""
-    file = _Part(source.name, content if isinstance(content, dict) else {}, "")
+def saved_result(path: str, content: Any, *, needs_values: bool = True) -> SavedResult:
+    """The saved result in the JSON of a file. needs_values: whether each run must have the values of queries.
+    Raises InputError where it is none.
+    """
+    file = _Part(path, content if isinstance(content, dict) else {}, "")
     if "gradeval" not in file.content or "comparisons" in file.content:
         raise file.error("this JSON is not a saved result of 'gradeval eval'")
     head = document_head("results")
@@ -98,10 +112,8 @@ def saved_result(source: Source, content: Any) -> SavedResult:
     version = file.item("format", int)
     if version != head["format"]:
         message = f"its format is {version}; this gradeval reads format {head['format']}"
-        raise InputError(source.name, message)
+        raise InputError(path, message)
     qrels, runs = file.part("qrels"), file.item("runs", list)
-    if qrels.content.get("sha256") is None:
-        raise file.error("it has no SHA-256 of its qrels, as results of 'gradeval spark' and of data in memory")
     metrics = file.item(
         "metrics", list, lambda names: all(isinstance(n, str) for n in names) and len({*names}) == len(names)
     )
@@ -109,14 +121,15 @@ def saved_result(source: Source, content: Any) -> SavedResult:
     if len(set(names)) < len(names):
         raise file.error(f"two runs have the name {named(max(names, key=names.count))}")
     options = _options(file)
+    read_run = partial(_run, metrics=metrics, options=options, needs_values=needs_values)
     return SavedResult(
-        source.name,
-        source.sha256(),
-        qrels.item("sha256", str),
+        path,
+        "",
+        qrels.item("sha256", (str, NoneType)),
         qrels.item("groups_sha256", (str, NoneType)),
         options,
         metrics=tuple(metrics),
-        runs=tuple(_run(file, r, run, metrics, options) for r, run in enumerate(runs)),
+        runs=tuple(read_run(file, r, run) for r, run in enumerate(runs)),
         notices=Notices(_notice(file, n, notice) for n, notice in enumerate(file.item("notices", list))),
     )
 
@@ -151,12 +164,22 @@ def _notice(file: _Part, index: int, content: Any) -> Notice:
     return notice
 
 
-def _run(file: _Part, r: int, content: Any, metrics: Sequence[str], options: Mapping[str, Any]) -> SavedRun:
+def _run(
+    file: _Part,
+    r: int,
+    content: Any,
+    *,
+    metrics: Sequence[str],
+    options: Mapping[str, Any],
+    needs_values: bool,
+) -> SavedRun:
     """Raises InputError for one that cannot be read, or whose summary is not that of its values."""
     if not isinstance(content, dict):
         raise file.error(f"runs[{r}] is not an object")
     name = _Part(file.path, content, f" of runs[{r}]").item("name", str)
     run = _Part(file.path, content, f" of run {named(name)}")
+    if "per_query" not in content and not needs_values and "summary" in content:
+        return _run_of_means(run, name, metrics)
     if "per_query" not in content:
         raise file.error(f"run {named(name)} has no values per query, since it was made without -q")
     rows = run.item("per_query", dict)
@@ -168,12 +191,12 @@ def _run(file: _Part, r: int, content: Any, metrics: Sequence[str], options: Map
     values = _numbers(run, rows)
     for metric in sorted(values.keys() - set(metrics)):
         raise run.error(f"there are values of {named(metric)}{run.place}, which is not among its metrics")
-    specs = _specs_with_values(metrics)
+    specs = specs_where(has_numbers, metrics)
     for spec in specs:
         if str(spec) not in values:
             raise run.error(f"there are no numbers of {spec}{run.place}")
     if "summary" in content or "undefined" in content:
-        _check_summary(run, specs, values, _weights(options, rows))
+        _check_summary(run, specs, values, weights_of_saved(options, rows))
     return SavedRun(
         name,
         run.item("sha256", (str, NoneType)),
@@ -184,18 +207,33 @@ def _run(file: _Part, r: int, content: Any, metrics: Sequence[str], options: Map
     )
 
 
-def _specs_with_values(metrics: Sequence[str]) -> list[Spec]:
-    """The metrics that have a number for each query, but for those whose plugin is not there."""
+def _run_of_means(run: _Part, name: str, metrics: Sequence[str]) -> SavedRun:
+    """One that was saved without the values of queries."""
+    means = _numbers(run, {"": run.item("summary", dict)}, " in the summary")
+    undefined = run.item("undefined", dict)
+    specs = specs_where(is_summarized, metrics)
+    summary = Summary(
+        run.item("queries", int),
+        np.array([float(means.get(str(spec), np.array([math.nan]))[0]) for spec in specs]),
+        np.array([int(undefined.get(str(spec), 0)) for spec in specs], np.int64),
+        (),
+        {},
+    )
+    return SavedRun(name, run.item("sha256", (str, NoneType)), (), {}, summary=summary)
+
+
+def specs_where(is_chosen: Callable[[Spec], bool], metrics: Sequence[str]) -> list[Spec]:
+    """The metrics of which this holds, but for those whose plugin is not there."""
     specs = []
     for metric in metrics:
         with suppress(MetricError, ValueError):
             [spec] = parse(metric)
-            if spec.metric.per_query and not spec.metric.text:
+            if is_chosen(spec):
                 specs.append(spec)
     return specs
 
 
-def _weights(options: Mapping[str, Any], rows: Mapping[str, Any]) -> Floats | None:
+def weights_of_saved(options: Mapping[str, Any], rows: Mapping[str, Any]) -> Floats | None:
     """Of the queries of a run, NaN for those that have none."""
     weights = options.get("query_weights")
     return None if weights is None else np.array([weights.get(query, np.nan) for query in rows])
@@ -247,17 +285,18 @@ def common_metrics(
     """The metrics that all saved results have, and a notice of those that some lack. is_hidden: whether the
     notice does not name a metric. Raises InputError.
     """
-    by_path = {run.path: _specs(run) for _, run in runs if isinstance(run, SavedResult)}
-    if not by_path:
+    files = {id(run): (run.path, specs_of_saved(run)) for _, run in runs if isinstance(run, SavedResult)}
+    if not files:
         return [], Notices()
-    first = next(iter(by_path.values()))
-    by_file = "; ".join(f"{path} has {first_names(map(str, specs))}" for path, specs in by_path.items())
-    common = [spec for spec in first if all(spec in specs for specs in by_path.values())]
+    paths, of_files = zip(*files.values(), strict=True)
+    first = of_files[0]
+    by_file = "; ".join(f"{path} has {first_names(map(str, specs))}" for path, specs in files.values())
+    common = [spec for spec in first if all(spec in specs for specs in of_files)]
     if first and not common:
         message = f"no metric is in every saved result ({by_file})"
         hint = "Evaluate the runs again, with the same metrics"
-        raise InputError(list(by_path)[-1], message, hint=hint)
-    every = dict.fromkeys(chain.from_iterable(by_path.values()))
+        raise InputError(paths[-1], message, hint=hint)
+    every = dict.fromkeys(chain.from_iterable(of_files))
     lacking = [str(spec) for spec in every if spec not in common and not is_hidden(spec)]
     notice = Notice(NoticeKind.EXCLUDED_METRICS, "", len(lacking), rule=f"{', '.join(lacking)} ({by_file})")
     return common, Notices([notice] if lacking else [])
@@ -271,7 +310,7 @@ def metrics_of_saved(metrics: Sequence[str]) -> tuple[list[Spec], Notices]:
     return list(chosen), left_out_of_groups(list(left_out))
 
 
-def _specs(saved: SavedResult) -> list[Spec]:
+def specs_of_saved(saved: SavedResult) -> list[Spec]:
     """The metrics that can be taken from it. Raises InputError."""
     try:
         return [spec for spec in parse(saved.metrics) if _has_numbers(spec)]
@@ -281,19 +320,28 @@ def _specs(saved: SavedResult) -> list[Spec]:
 
 def _has_numbers(spec: Spec) -> bool:
     """Whether a saved result has what makes its value."""
-    return not spec.metric.text and (spec.metric.per_query or is_num_q(spec))
+    return has_numbers(spec) or is_num_q(spec)
 
 
 def check_made_alike(saved: SavedResult, results: Results, plan: Plan) -> None:
     """Raise InputError where a saved result has other qrels, options or metrics than the results."""
     if plan.options.tie_range:
         raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
-    _check_same_file(saved.path, "qrels", saved.qrels_sha256, results.qrels_sha256)
-    _check_same_file(saved.path, "group sizes", saved.groups_sha256, results.groups_sha256)
-    _check_same_options(saved, results)
+    check_same_inputs(saved, results)
     check_metrics(saved, [spec for spec in results.specs if spec not in plan.optional])
     if not saved.runs:
         raise InputError(saved.path, "it has no runs")
+
+
+def check_same_inputs(saved: SavedResult, results: Results) -> None:
+    """Raise InputError where a saved result has other qrels or options. Qrels in memory have no hash."""
+    if saved.qrels_sha256 is None and results.qrels_sha256 is not None:
+        message = "it has no SHA-256 of its qrels, as results of 'gradeval spark' and of data in memory"
+        hint = "Save results with 'gradeval QRELS RUN -q -f json -o FILE'"
+        raise InputError(saved.path, message, hint=hint)
+    _check_same_file(saved.path, "qrels", saved.qrels_sha256, results.qrels_sha256)
+    _check_same_file(saved.path, "group sizes", saved.groups_sha256, results.groups_sha256)
+    _check_same_options(saved, results)
 
 
 def _check_same_file(path: str, subject: str, saved_sha256: str | None, sha256: str | None) -> None:
@@ -395,51 +443,3 @@ def _missing(saved: SavedResult, run: SavedRun, setting: EvaluationSetting, coun
     if len(ids) < sum(notice.count for notice in notices):
         return None
     return np.array([query in ids for query in setting.queries], np.bool_) & setting.chosen
-
-
-def load(path: str | os.PathLike[str]) -> Results:
-    """Read results that Results.save() or 'gradeval -q -f json' wrote, with the values of queries.
-
-        >>> results.save("bm25.json")
-        >>> gradeval.load("bm25.json").mean("bm25", "nDCG@10")
-
-    Raises InputError for a file that is no saved result.
-    """
-    source = source_of(path)
-    content = parse_json(read_text(source), source.name)
-    qrels = content.get("qrels") if isinstance(content, dict) else None
-    if isinstance(qrels, dict) and qrels.get("sha256") is None:  # of data in memory
-        qrels["sha256"] = ""
-    saved = saved_result(source, content)
-    specs = _specs(saved)
-    queries = tuple(dict.fromkeys(query for run in saved.runs for query in run.queries))
-    weights = saved.options.get("query_weights")
-    weight = None if weights is None else np.array([weights.get(query, 0.0) for query in queries])
-    return Results(
-        str(content["qrels"].get("path", "")),
-        saved.qrels_sha256 or None,
-        queries,
-        tuple(specs),
-        tuple(_as_run_result(run, specs, queries, weight) for run in saved.runs),
-        options=saved.options,
-        given_notices=saved.notices,
-        groups_sha256=saved.groups_sha256,
-        chosen=len(queries),
-    )
-
-
-def _as_run_result(
-    run: SavedRun, specs: Sequence[Spec], queries: Sequence[str], weights: Floats | None
-) -> RunResult:
-    """The run with its values for all of these queries."""
-    position = {query: q for q, query in enumerate(queries)}
-    rows = np.array([position[query] for query in run.queries], np.int64)
-    values = np.full((len(specs), len(queries)), np.nan)
-    for row, spec in zip(values, specs, strict=True):
-        row[rows] = run.values.get(str(spec), 1.0)  # num_q counts each
-    counted = np.zeros(len(queries), np.bool_)
-    counted[rows] = True
-    ties = run.ties or DEFAULT_TIES
-    return RunResult(
-        run.name, run.name, run.sha256, values, counted, ties=ties, depths=run.depths, weights=weights
-    )

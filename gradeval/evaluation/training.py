@@ -31,9 +31,9 @@ class Scores(Mapping[str, float]):
         self._specs, self._values, self.queries = tuple(specs), values, queries
         self._means: dict[str, float] = dict(zip(map(str, specs), means.tolist(), strict=True))
 
-    def __getitem__(self, metric: str) -> float:
-        name = metric if metric in self._means else str(self._specs[self._index(metric)])
-        return self._means[name]
+    def __getitem__(self, metric: str | Spec) -> float:
+        name = metric if isinstance(metric, str) and metric in self._means else None
+        return self._means[name or str(self._specs[self._index(metric)])]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._means)
@@ -44,13 +44,15 @@ class Scores(Mapping[str, float]):
     def __repr__(self) -> str:
         return f"Scores({self._means!r})"
 
-    def per_query(self, metric: str) -> Floats:
+    def per_query(self, metric: str | Spec) -> Floats:
         """The value of each query, in the order of `queries`, (Q,); NaN where the metric is undefined."""
         values: Floats = self._values[self._index(metric)].copy()
         return values
 
-    def _index(self, metric: str) -> int:
+    def _index(self, metric: str | Spec) -> int:
         specs = parse_one(metric) if isinstance(metric, str) else []
+        if not isinstance(metric, (str, int)):
+            specs = [metric] if isinstance(metric, Spec) else parse(metric)
         if len(specs) != 1 or specs[0] not in self._specs:
             raise KeyError(metric)
         return self._specs.index(specs[0])

@@ -142,7 +142,7 @@ def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:
     """
     chosen = Options(**options)
     check_inputs([("qrels", qrels)], chosen)
-    return open_qrels(qrels, chosen)
+    return open_qrels(qrels, chosen, hashes=True)
 
 
 @takes(Options.rows(within=OF_RUN))

@@ -55,7 +55,8 @@ def test_files(files):
     for results in (evaluate(qrels, run, "AP"), evaluate(str(qrels), [str(run)], ["AP"], jobs=1)):
         assert results.per_query("bm25", "AP") == pytest.approx(AP)
         assert (results.qrels, results.runs[0].path) == (str(qrels), str(run))
-        assert results.qrels_sha256 is None and results.runs[0].sha256 is None
+        assert results.qrels_sha256 == hashlib.sha256(qrels.read_bytes()).hexdigest()
+        assert results.runs[0].sha256 is None
 
 
 def test_features_are_hashed_as_their_file(tmp_path):

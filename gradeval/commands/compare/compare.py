@@ -20,10 +20,12 @@ from gradeval.evaluation.caveats import left_out_of_groups
 from gradeval.evaluation.depths import Quantiles, apart
 from gradeval.evaluation.evaluator import complete, evaluate_all
 from gradeval.evaluation.groups import group_notices, positions_of_groups
+from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.plan import Plan
-from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, failed_to_dicts
+from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, failed_to_dicts, specs_of
 from gradeval.evaluation.runs import path_of, separate_runs, with_saved
+from gradeval.evaluation.saved import common_metrics
 from gradeval.evaluation.score import weighted_means
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Notice, NoticeKind, Notices, lines
 from gradeval.options import COMPARED_METRICS, Options, takes
@@ -542,20 +544,30 @@ class Comparison(WithNotices, Tabular):
 
 
 @takes(COMPARED)
-def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Unpack[Compare]) -> Comparison:
+def compare(
+    qrels: Any, runs: Any = None, metrics: Metrics | None = None, **options: Unpack[Compare]
+) -> Comparison:
     """Compare runs with a baseline, or all with each other.
 
-    qrels, runs: as evaluate() takes them; a run may also be a file of saved results (gradeval -f json -q).
-    metrics: names; by default those that all saved results have, or else nDCG@10 and AP. Raises GradevalError.
+        >>> gradeval.compare("qrels.txt", ["bm25.run", "dense.run"], "nDCG@10").find("dense", "nDCG@10").p
+        >>> gradeval.compare(results, metrics="nDCG@10")
+
+    qrels, runs: as evaluate() takes them; a run may also be Results, or a file of saved ones (Results.save(),
+    gradeval -f json -q). Without runs, qrels are results alone: Results, a file of saved ones, or a list of
+    these, whose runs are compared. metrics: names; by default those that all results have, or else nDCG@10 and
+    AP. Raises GradevalError.
     """
     compared_as, evaluation = split_options(options)
+    if runs is None:
+        results = results_of(qrels, evaluation)
+        return warned(compare_results(results, specs_of(results, metrics), compared_as), results.notices)
     results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation)
     return warned(compare_results(complete(results), compared, compared_as))
 
 
 def evaluate_to_compare(
     qrels: Any,
-    runs: Runs,
+    runs: Runs | None,
     metrics: Metrics | None,
     options: Options,
     *,
@@ -563,14 +575,19 @@ def evaluate_to_compare(
     hashes: bool = False,
     shows_queries: bool = False,
 ) -> tuple[Results, list[Spec]]:
-    """The results, with Judged@k and `more` too; and the metrics to compare. hashes, shows_queries: of Plan."""
+    """The results, with Judged@k and `more` too; and the metrics to compare. runs: None where the qrels are
+    results. hashes, shows_queries: of Plan.
+    """
+    if runs is None:
+        results = results_of(qrels, options)
+        compared = specs_of(results, metrics) or metrics_to_test(results.specs)
+        comparable_metrics(list(map(str, compared)))
+        return results.with_metrics(more), compared
     specs, left_out = ([], Notices()) if metrics is None else comparable_metrics(metrics)
     qrels, opened = with_saved(qrels, runs)
     if not specs:  # none given, or groups without any: those that all saved results have, or the default ones
         left_out = Notices()
         if any(isinstance(run, SavedResult) for _, run in opened):
-            from gradeval.evaluation.saved import common_metrics  # imported only when needed
-
             specs, left_out = common_metrics(opened, is_judged)
         specs = metrics_to_test(specs or parse(COMPARED_METRICS))
     judged = [] if options.judged_only else [judged_spec(specs, opened)]
@@ -592,6 +609,7 @@ def lacks_baseline(results: Results, runs: Runs, options: CompareOptions) -> boo
 
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:
     """specs: by default all metrics of the results that have a number for each query, but Judged@k."""
+    results.check_values()
     if results.weights is not None:
         options.check_weights()
     if specs is None:

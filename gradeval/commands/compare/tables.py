@@ -1,8 +1,9 @@
 """Tables of values per query, from gradeval, trec_eval or anything else that writes CSV or TSV, compared.
 
-Four layouts are detected from the first line: gradeval's own rows (a header 'run query metric value'), and its
-wide ones (a header 'query metric RUN…'); those of `trec_eval -q` (measure, query and value, without a header);
-and a table with a header, in which one column has the query ids and each other one the values of a metric.
+They are files, Results, or data frames, which are read as CSV with a header is. Four layouts are detected from
+the first line: gradeval's own rows (a header 'run query metric value'), and its wide ones (a header 'query
+metric RUN…'); those of `trec_eval -q` (measure, query and value, without a header); and a table with a header,
+in which one column has the query ids and each other one the values of a metric.
 """
 
 from __future__ import annotations
@@ -21,10 +22,20 @@ from gradeval.arrays import Bools
 from gradeval.commands.compare.compare import LARGEST, ComparedMetric, Comparison, QueryValues, compare_values
 from gradeval.commands.compare.coverage import Coverage, JudgedQueries
 from gradeval.compare_options import CompareOptions
-from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
+from gradeval.errors import (
+    InputError,
+    MetricError,
+    OptionError,
+    UnknownQueryError,
+    described,
+    first_names,
+    named,
+)
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.plan import weights_of, with_weights
+from gradeval.evaluation.results import SavedResult
 from gradeval.evaluation.runs import check_labels, separate_runs
+from gradeval.evaluation.saved import is_saved, read_saved
 from gradeval.file_formats import run_names, short_name
 from gradeval.formats.csv import query_column, usual_columns
 from gradeval.formats.detect import is_number
@@ -45,7 +56,7 @@ SUMMARY = "all"  # the query of rows that hold means, as in gradeval's and trec_
 _OWN = ["run", "query", "metric", "value"]
 _WIDE = ["query", "metric"]
 _TEXTS = frozenset(("runid", "relstring"))  # metrics of trec_eval and gradeval
-_UNDEFINED = frozenset(("", "nan", "na", "n/a", "null", "none"))
+_UNDEFINED = frozenset(("", "nan", "na", "n/a", "null", "none", "<na>"))
 _SPACES = re.compile(r"[ \t]+")
 _SUFFIX = re.compile(r"(?<=.)\.(?:csv|tsv)$")
 _HEADER = "The first line names the columns: one of query ids, and one for each metric"
@@ -91,11 +102,13 @@ def compare_tables(
 ) -> Comparison:
     """Compare tables of values per query, which any tool may have computed.
 
-    tables: files, or a dict of them by name: CSV or TSV with a column of query ids and one for each metric,
-    gradeval's own rows (-q), or the output of trec_eval -q; rows of the query 'all', which hold means, are
-    ignored. metrics: their names; by default all that every table has. lower_is_better: metrics where lower
-    values are better; by default as gradeval's metric of the name, or higher. queries: 'judged' counts a query
-    that a table lacks as 0, or excludes it where lower values are better; 'both' excludes it. query_ids: these
+    tables: files, Results or data frames, one or a list, or a dict of them by name. Files are saved results,
+    or CSV or TSV with a column of query ids and one for each metric, gradeval's own rows (-q), or the output
+    of trec_eval -q; rows of the query 'all', which hold means, are ignored. Frames have the columns of CSV,
+    and query ids may be their index; with a column run they have several runs, as those of Results do.
+    metrics: their names; by default all that every table has. lower_is_better: metrics where lower values are
+    better; by default as gradeval's metric of the name, or higher. queries: 'judged' counts a query that a
+    table lacks as 0, or excludes it where lower values are better; 'both' excludes it. query_ids: these
     queries only. columns: {'query': NAME}, the column of query ids; by default it has a usual name.
     query_weights: as evaluate() takes them. options: as compare() has them. Raises GradevalError.
     """
@@ -106,7 +119,8 @@ def compare_tables(
         raise OptionError(f"columns {unused[0]}: tables of values have query=NAME only")
     if evaluation.query_weights is not None:
         compared_as.check_weights()
-    read = _read_tables(separate_runs(tables), roles.get("query"))
+    separate = separate_runs(_without_index(tables))
+    read = _read_tables(separate, roles.get("query"))
     compared, notices = _columns(read, _names(metrics), _names(lower_is_better))
     counted = _counted_queries(read, evaluation.query_ids)
     values, missing = _values(read, compared, counted, complete=evaluation.queries == "judged")
@@ -117,22 +131,73 @@ def compare_tables(
 
 def _read_tables(files: Sequence[tuple[str | None, Any]], column: str | None) -> list[ValueTable]:
     """The tables of (label, file) pairs, with different names. column: of query ids. Raises GradevalError."""
-    for _, table in files:
-        if not is_path(table):
-            raise OptionError(f"a table of values must be a file, not a {type(table).__name__}")
     check_labels(files)
     read = list[ValueTable]()
     planned = list[tuple[str | None, str, str]]()
-    for label, file in files:
-        of_file = read_values(source := source_of(file), column)
+    for number, (label, file) in enumerate(files, 1):
+        of_file = _tables_of(file, label or f"table{number}", column)
         for table in of_file:
-            name = table.name or _SUFFIX.sub("", short_name(source.name))
+            name = table.name or _SUFFIX.sub("", short_name(table.path))
             of_run = f":{name}" if len(of_file) > 1 else ""  # a label then begins the names of all
-            planned.append((label and label + of_run, source.name + of_run, name))
+            planned.append((label and label + of_run, table.path + of_run, name))
         read += of_file
     for table, name in zip(read, run_names(planned), strict=True):
         table.name = name
     return read
+
+
+def _tables_of(data: Any, path: str, column: str | None) -> list[ValueTable]:
+    """The tables of a file, of saved results or of a frame. path: the name of data in messages."""
+    if is_path(data):
+        source = source_of(data)
+        if not is_saved(source):
+            return read_values(source, column)
+        data = read_saved(source)
+    if isinstance(data, SavedResult):
+        return [
+            ValueTable(
+                data.path,
+                run.name,
+                {
+                    name: dict(zip(run.queries, values.tolist(), strict=True))
+                    for name, values in run.values.items()
+                },
+                dict.fromkeys(run.queries),
+            )
+            for run in data.runs
+        ]
+    columns = _columns_of(data)
+    if columns is None:
+        raise OptionError(f"a table of values must be a file, Results or a data frame, not {described(data)}")
+    rows = zip(*columns.values(), strict=True)
+    texts = ((number, list(map(str, row))) for number, row in enumerate(rows))
+    head = list(map(str, columns))
+    return _read(path, (texts, len(head), _values_of(path, head, column)))
+
+
+def _columns_of(frame: Any) -> dict[Any, Any] | None:
+    """The columns of a frame of any library; None for other data."""
+    if hasattr(frame, "to_pydict"):  # of pyarrow
+        return dict(frame.to_pydict())
+    if not hasattr(frame, "to_dict"):
+        return None
+    return dict(frame.to_dict("list") if hasattr(frame, "reset_index") else frame.to_dict(as_series=False))
+
+
+def _without_index(tables: Any) -> Any:
+    """The tables, frames of pandas with their index as columns: named ones, or of query ids without a name."""
+    if type(tables) in (list, tuple):  # not labelled files
+        return [*map(_without_index, tables)]
+    if isinstance(tables, dict):
+        return {name: _without_index(table) for name, table in tables.items()}
+    if not hasattr(tables, "reset_index"):
+        return tables
+    names = list(tables.index.names)
+    if names != [None]:
+        return tables.reset_index()
+    has_queries = bool(usual_columns(list(map(str, tables.columns)), "query"))
+    is_numbered = type(tables.index).__name__ == "RangeIndex"  # as pandas makes it
+    return tables if has_queries or is_numbered else tables.rename_axis("query").reset_index()
 
 
 def _names(names: str | Iterable[str] | None) -> list[str]:
@@ -309,7 +374,12 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
         command = "without --values: gradeval compare QRELS RESULT.json ..."
         hint = f"Compare saved results with the qrels and {command}"
         raise InputError(source.name, "this is JSON", hint=hint)
-    rows, count, values = _layout(source, lines, first, column)
+    return _read(source.name, _layout(source, lines, first, column))
+
+
+def _read(path: str, layout: Layout) -> list[ValueTable]:
+    """A table for each run in the rows. Raises InputError(s)."""
+    rows, count, values = layout
     tables: dict[str, ValueTable] = {}
     problems: list[Problem] = []
     for number, row in rows:
@@ -321,51 +391,53 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
             if metric in _TEXTS or query.lower() == SUMMARY:
                 continue
             if run not in tables:
-                tables[run] = ValueTable(source.name, run)
+                tables[run] = ValueTable(path, run)
             if wrong := tables[run].add(query, metric, value):
                 problems.append(Problem(number, wrong))
                 break
-    LineProblems.listed(problems).check(source.name)
+    LineProblems.listed(problems).check(path)
     if not tables:
-        raise InputError(source.name, "there are no values per query", hint="Print them with -q")
+        raise InputError(path, "there are no values per query", hint="Print them with -q")
     return list(tables.values())
 
 
-def _layout(
-    source: Source, lines: Sequence[str], first: str, column: str | None
-) -> tuple[Iterator[Row], int, Values]:
-    """The rows of a table, how many fields they must have, and how their values are read."""
+Layout = tuple[Iterator[Row], int, Values]  # the rows, how many fields they must have, how they are read
+
+
+def _layout(source: Source, lines: Sequence[str], first: str, column: str | None) -> Layout:
     fields = _SPACES.split(first)
     if len(fields) == 3 and (fields[0] == "runid" or is_number(fields[2])):  # of trec_eval
         numbered = ((n, _SPACES.split(line.strip(" \t\r"))) for n, line in enumerate(lines) if line.strip())
         return numbered, 3, lambda row: [("", row[1], row[0], row[2])]
     rows = _csv_rows(source, lines, first)
     _, head = next(rows)
-    return rows, len(head), _values_of(source, head, column)
+    return rows, len(head), _values_of(source.name, head, column)
 
 
-def _values_of(source: Source, head: list[str], column: str | None) -> Values:
+def _values_of(path: str, head: list[str], column: str | None) -> Values:
     """How the rows of a table with this header are read; columns with texts of queries are ignored."""
+    if head[:3] == _OWN[1:]:  # a frame of one run
+        return lambda row: [("", row[0], row[1], row[2])]
     if head[:4] == _OWN:  # --tie-range adds columns
         return lambda row: [(row[0], row[1], row[2], row[3])]
     is_wide = head[:2] == _WIDE and len(head) > 2
-    _check_header(source, head, is_wide)
+    _check_header(path, head, is_wide)
     if is_wide:
         return lambda row: [(run, row[0], row[1], text) for run, text in zip(head[2:], row[2:], strict=True)]
     if len(head) == 1:
-        raise InputError(source.name, "there is one column only", line=1, hint=_HEADER)
-    ids = query_column(head, column, source.name)
+        raise InputError(path, "there is one column only", line=1, hint=_HEADER)
+    ids = query_column(head, column, path)
     metrics = {c: name for c, name in enumerate(head) if c != ids and not usual_columns([name], "query")}
     return lambda row: [("", row[ids], name, row[c]) for c, name in metrics.items()]
 
 
-def _check_header(source: Source, head: Sequence[str], is_wide: bool) -> None:
+def _check_header(path: str, head: Sequence[str], is_wide: bool) -> None:
     """Raise InputError where two columns have the same name, or one has none. is_wide: runs may have any."""
     for c, name in enumerate(head):
         is_named = name not in ("", "Unnamed: 0") and not is_number(name)  # the latter as pandas writes it
         if (name and name in head[:c]) or not (is_wide or is_named):
             message = f"column {c + 1} is named {named(name)}{' too' * (name in head[:c])}"
-            raise InputError(source.name, message, line=1, hint=_HEADER)
+            raise InputError(path, message, line=1, hint=_HEADER)
 
 
 def _csv_rows(source: Source, lines: Sequence[str], first: str) -> Iterator[Row]:

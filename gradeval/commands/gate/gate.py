@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,24 +26,36 @@ from gradeval.commands.compare.coverage import (
 )
 from gradeval.compare_options import CompareOptions, Groups
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
-from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.evaluator import complete, evaluate_all
 from gradeval.evaluation.groups import results_of_groups
+from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results, Runs, SavedResult
-from gradeval.evaluation.runs import with_saved
+from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.evaluation.saved import check_metrics, common_metrics
 from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.sources import Source
-from gradeval.notices import ENOUGH_TO_GATE, Notice, NoticeKind, many
-from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options, parse_number
+from gradeval.notices import ENOUGH_TO_GATE, Notice, NoticeKind, lines, many
+from gradeval.options import (
+    COMPARED_METRICS,
+    FILE_OPTIONS,
+    FILE_PATHS,
+    OF_WEIGHTED_RUNS,
+    Options,
+    parse_number,
+    takes,
+)
 from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.render.document import exact, number
-from gradeval.render.printable import Printable
+from gradeval.render.printable import Printable, of_kind, warn
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_tests
 from gradeval.statistics.weighted import Sample
 from gradeval.version import document_head
+
+if TYPE_CHECKING:
+    from gradeval.keywords import GateKeywords, Unpack
 
 COVERAGE = "coverage"  # the share of the judged queries that are in the run
 REQUIRE, MAX_DROP, NO_WORSE, NON_INFERIOR = "require", "max-drop", "no-worse", "non-inferior"
@@ -257,6 +269,11 @@ class GateReport(Printable):
         return Counter(outcome.verdict for outcome in self.outcomes)
 
     @property
+    def held(self) -> bool:
+        """Whether all checks held."""
+        return self.exit_code == 0
+
+    @property
     def exit_code(self) -> int:
         """0: all checks held. 1: some did not. 2: they could not all be judged, or there are none."""
         if self.problems or not self.outcomes or self.counts["error"]:
@@ -280,6 +297,89 @@ class GateReport(Printable):
             "problems": list(self.problems),
             "notices": [notice.to_dict() for notice in self.notices],
         }
+
+
+@takes(OF_WEIGHTED_RUNS)
+def gate(
+    qrels: Any,
+    run: Any = None,
+    *,
+    require: str | Iterable[str] = (),
+    max_drop: str | Iterable[str] = (),
+    no_worse: str | Iterable[str] = (),
+    non_inferior: str | Iterable[str] = (),
+    max_query_drop: str | Iterable[str] = (),
+    config: str | os.PathLike[str] | None = None,
+    baseline: Any = None,
+    min_coverage: float | None = None,
+    by: Any = None,
+    allow: str | Iterable[str] = (),
+    worst: int = 5,
+    name: str = "",
+    **options: Unpack[GateKeywords],
+) -> GateReport:
+    """Judge a run by checks, as 'gradeval gate' does.
+
+        >>> report = gradeval.gate("qrels.txt", "bm25.run", require=["nDCG@10 >= 0.45", "coverage >= 95%"])
+        >>> assert report.held, report
+
+    qrels, run: as evaluate() takes them; the run may also be Results of one run, or a file of saved ones.
+    Without run, qrels are results alone, of one run or, with a baseline, joined with its. require: values that
+    the run must have, such as 'nDCG@10 >= 0.45'. max_drop: by how much the mean may fall, such as 'nDCG@10 2%'.
+    no_worse: metrics by which the run must not be significantly worse, such as 'nDCG@10'. non_inferior: by how
+    much the interval of the difference may fall, such as 'nDCG@10 0.01'. max_query_drop: of how many queries
+    the value may fall by more, such as 'RR 0.5 in 5%'. config: a file of checks in TOML, to which those above
+    are added, and whose options those below replace. baseline: the run to compare with. min_coverage: the
+    percentage of the judged queries that a run must have to be judged; None: 100, or what a check of coverage
+    requires. by: groups of queries, which checks name, 'nDCG@10[head] >= 0.4': a file or {query: group}.
+    allow: kinds of warnings that keep no check from being judged: 'undefined'. worst: queries to list for each
+    check that did not hold. name: of the gate, in its title.
+
+    Returns a GateReport: held, outcomes, exit_code, and what render() prints. Raises GradevalError for checks,
+    data and options.
+    """
+    given = (require, max_drop, no_worse, non_inferior, max_query_drop)
+    texts = {kind: _texts_of(value) for kind, value in zip(KINDS, given, strict=True)}
+    accepted = [_kind_of(kind) for kind in _texts_of(allow)]
+    file = TomlFile("checks", "", {}) if config is None else open_config(os.fspath(config))
+    settings = read_config(file, texts, baseline, min_coverage, by)
+    evaluation = Options(**{**settings.options, **options})
+    given_runs = [data for data in (run, settings.baseline) if data is not None]
+    if run is None and not evaluation.features:
+        results = results_of([qrels, *given_runs] if given_runs else qrels, evaluation)
+    else:
+        runs = [pair for data in given_runs or [qrels] for pair in separate_runs(data)]
+        judgments, opened_runs = with_saved(qrels, runs)
+        results = complete(evaluate_to_gate(judgments, opened_runs, settings.checks, evaluation))
+    _check_count(results, 1 + (settings.baseline is not None))
+    report = judge(
+        results, settings.checks, settings.min_coverage, allow=accepted, worst=worst, groups=settings.groups
+    )
+    for text in lines(of_kind(report.notices, False), len(results.runs), in_python=True):
+        warn(text)
+    roles = zip(("run", "baseline"), (result.path for result in results.runs), strict=False)
+    subject = {**dict(roles), "qrels": results.qrels, **options_in_words(evaluation, None)}
+    return replace(report, name=name or settings.name, subject=subject)
+
+
+def _texts_of(texts: str | Iterable[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts)
+
+
+def _kind_of(name: str) -> NoticeKind:
+    """The kind of warnings of this name. Raises OptionError."""
+    for kind in NoticeKind:
+        if kind == name:
+            return kind
+    raise OptionError(f"allow: unknown kind of warnings {described(name)}")
+
+
+def _check_count(results: Results, count: int) -> None:
+    """Raise InputError where there are more runs than are judged, or fewer."""
+    if len(results.runs) != count:
+        names = first_names(run.name for run in results.runs)
+        message = f"there are {len(results.runs)} runs ({names}), and a gate judges one"
+        raise InputError("run", message + (", against one baseline" if count > 1 else ""))
 
 
 def opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, LabelledRuns]:
@@ -573,7 +673,7 @@ class GateConfig:
     """The configuration of a gate; None where nothing is said."""
 
     checks: tuple[Check, ...]
-    baseline: str | None
+    baseline: Any  # of a command a path, with or without a label
     min_coverage: float | None
     options: Mapping[str, Any]  # those of the evaluation that the file has, by the names of Options
     name: str
@@ -610,9 +710,9 @@ def named_files(file: TomlFile) -> list[str]:
 def read_config(
     file: TomlFile,
     texts: Mapping[str, Iterable[str]],
-    baseline: str | None,
+    baseline: Any,
     min_coverage: float | None,
-    by: str | None = None,
+    by: Any = None,
 ) -> GateConfig:
     """The configuration of a file, and of the command line: checks are added, the others come first."""
     folder = os.path.dirname(file.path)
@@ -637,9 +737,9 @@ def read_config(
         min_coverage = float(content["min-coverage"])
     of_evaluation = {name: getattr(evaluation, name) for name in options}
     name = content.get("name", "")
-    if not by and "by" in content:
+    if by is None and "by" in content:
         by = os.path.join(folder, content["by"])
-    groups = CompareOptions(by=by or None).by
+    groups = CompareOptions(by=by).by
     return GateConfig(tuple(dict.fromkeys(checks)), baseline, min_coverage, of_evaluation, name, groups)
 
 

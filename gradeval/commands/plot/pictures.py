@@ -27,9 +27,10 @@ from gradeval.commands.study.tables import Row, Study, StudyTable, spaced
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, named, visible
 from gradeval.evaluation.evaluator import OnErrors, accepted, check_errors, complete, evaluate_all
+from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
-from gradeval.evaluation.runs import separate_runs
+from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.notices import Notice, NoticeKind
 from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes
 from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
@@ -144,8 +145,8 @@ def _of_results(
 @takes(OF_RUNS)
 def queries(
     qrels: Any,
-    runs: Any,
-    metrics: Metrics = "nDCG@10",
+    runs: Any = None,
+    metrics: Metrics | None = None,
     *,
     baseline: str | int | None = None,
     confidence: float = 95.0,
@@ -154,17 +155,18 @@ def queries(
 ) -> Picture:
     """The value of each query, the highest first; of several runs, differences from a baseline.
 
-    qrels, runs, options: as evaluate() takes them; a run may be a file of saved results (gradeval -f json -q).
-    baseline: a run by name or position; None: the first. confidence: of intervals, in %. errors: as of
+    qrels, runs: as compare() takes them, or results alone. metrics: by default nDCG@10, of results alone all.
+    baseline: a run by name or position; None: the first. confidence: of intervals, in %. errors, options: as of
     evaluate(). Raises GradevalError.
     """
     check_errors(errors)
     confidence = CompareOptions(confidence=confidence).confidence
-    separate = separate_runs(runs)
+    separate = None if runs is None else separate_runs(runs)
+    metrics = "nDCG@10" if metrics is None and separate else metrics
     results, specs = compare.evaluate_to_compare(qrels, separate, metrics, Options(**options))
-    if compare.lacks_baseline(results, separate, CompareOptions(baseline=baseline)):
+    if separate and compare.lacks_baseline(results, separate, CompareOptions(baseline=baseline)):
         complete(results)
-    accepted(results, errors)
+    accepted(results, errors if separate else "keep")
     of_results = QueryValues.of(results, specs)
     values = of_results.in_order_of_ids()
     note = f"{confidence:g} % t interval of the mean"
@@ -246,8 +248,8 @@ def _best_first(
 @takes(OF_RUNS)
 def curve(
     qrels: Any,
-    runs: Any,
-    metrics: Metrics = "nDCG",
+    runs: Any = None,
+    metrics: Metrics | None = None,
     *,
     at: str | Iterable[float] | None = None,
     log: bool = False,
@@ -257,20 +259,25 @@ def curve(
 ) -> Picture:
     """The mean of a metric at each cutoff, or interpolated precision by recall (iprec_at_recall).
 
-    qrels, runs, options: as evaluate() takes them. at: the values after '@', a list or as '1-20,50,100'; by
-    default the cutoffs 1-20, or the recall levels 0, 0.1 … 1. Or the metrics have them: 'nDCG@5,10'. log: a
-    logarithmic axis of cutoffs. confidence: of the intervals of the means, in percent. errors: as of
+    qrels, runs: as compare() takes them, or results alone. metrics: by default nDCG, of results alone those
+    that have two cutoffs or more. at: the values after '@', a list or as '1-20,50,100'; by default the cutoffs
+    1-20, or the recall levels 0, 0.1 … 1. Or the metrics have them: 'nDCG@5,10'. log: a logarithmic axis of
+    cutoffs. confidence: of the intervals of the means, in percent. errors, options: as of
     evaluate(). Raises GradevalError.
     """
     check_errors(errors)
     at = at if at is None or isinstance(at, str) else ",".join(map(str, iterable("at", at)))
-    curves = curves_of(metrics, at)
+    chosen = Options(**options)
+    evaluated = results_of(qrels, chosen) if runs is None else None
+    curves = curves_of(_metrics_of_curves(evaluated) if metrics is None else metrics, at)
     confidence = CompareOptions(confidence=confidence).confidence
     params = [metric.metric.at.name if metric.metric.at else "" for metric in curves]
     if log and "cutoff" not in params:
         raise OptionError("--log is for cutoffs in ranks, which no metric here has")
     specs = [spec for of_metric in curves.values() for spec in of_metric.values()]
-    results = accepted(evaluate_all(Plan(specs, Options(**options)), qrels, separate_runs(runs)), errors)
+    results = evaluated or accepted(
+        evaluate_all(Plan(specs, chosen), *with_saved(qrels, separate_runs(runs))), errors
+    )
     panels, rows = list[Panel](), list[Row]()
     for metric, of_metric in curves.items():
         of_runs = [_means_at(results, r, of_metric, confidence) for r in range(len(results.runs))]
@@ -323,6 +330,21 @@ def _curve_panel(metric: Spec, results: Results, of_runs: Sequence[list[_MeanAt]
     x_axis = Axis(axis, log=log and cutoffs[0] > 0, whole=all(isinstance(cutoff, int) for cutoff in cutoffs))
     title = results.runs[0].name if len(results.runs) == 1 else ""
     return Panel(title, x_axis, Axis(label, *metric.metric.range), tuple(lines))
+
+
+def _metrics_of_curves(results: Results | None) -> Metrics:
+    """The metrics by default: nDCG, or of results those that have two cutoffs or more."""
+    if results is None:
+        return "nDCG"
+    by_metric: dict[tuple[str, object], list[str]] = {}
+    for spec in results.specs:
+        if tables.is_averaged(spec) and spec.metric.at is not None and spec.metric.at.name in spec.params:
+            without = tuple(pair for pair in spec.given if pair[0] != spec.metric.at.name)
+            by_metric.setdefault((spec.metric.name, without), []).append(str(spec))
+    names = [name for of_metric in by_metric.values() if len(of_metric) > 1 for name in of_metric]
+    if not names:
+        raise MetricError("no metric of the results has two cutoffs or more", hint="for example nDCG@5,10,20")
+    return names
 
 
 def curves_of(metrics: Metrics, at: str | None = None) -> Curves:

@@ -113,7 +113,7 @@ _COMPARED |= {name: CompareOptions.table[name] for name in ("sort", "by")}
 @takes({**_COMPARED, **OF_WEIGHTED_RUNS})
 def report(
     qrels: Any,
-    runs: Any,
+    runs: Any = None,
     metrics: Metrics | None = None,
     *,
     text: Any = None,
@@ -127,8 +127,9 @@ def report(
 ) -> Report:
     """Everything about runs on one page: Report.render() makes it.
 
-    qrels, runs, metrics: as compare() takes them; one run is enough. text: {document: text}, or a file of these
-    (TSV or JSON lines), whose texts stand beside the ids. queries_text: the same of queries. title: of the
+    qrels, runs, metrics: as compare() takes them; one run is enough. Results alone have no documents, so that
+    no value is explained. text: {document: text}, or a file of these (TSV or JSON lines), whose texts stand
+    beside the ids. queries_text: the same of queries. title: of the
     page. explain: how many queries have their values explained document by document: those on which the runs
     differ most. The page contains their judgments and rankings; with 0 it contains none. interval: show the
     confidence interval of each mean, by the t distribution ('t') or by BCa ('bootstrap'). progress: is called
@@ -143,12 +144,12 @@ def report(
     explain = whole("explain", explain, 0, 10**9)
     compared_as, evaluation = split_options(options)
     Options(interval=interval)
-    # a pipe is read twice, from the copy that its Source has; other data are read once
-    qrels = source_of(qrels) if is_path(qrels) else open_qrels(qrels, evaluation)
-    qrels, runs = with_saved(qrels, separate_runs(runs))
+    qrels, runs = _opened(qrels, runs, evaluation)
     more = parse(COVERAGE if evaluation.judged_only else f"{COVERAGE} {JUDGED}")
     results, specs = compare.evaluate_to_compare(qrels, runs, metrics, evaluation, more=more, hashes=True)
-    if errors == "raise" or not results.runs or compare.lacks_baseline(results, runs, compared_as):
+    if runs is None:
+        runs = [(None, SavedResult.of(results))]
+    elif errors == "raise" or not results.runs or compare.lacks_baseline(results, runs, compared_as):
         _check_failed(results)
         complete(results)
     if compared_as.all_pairs and len(results.runs) == 1:
@@ -179,6 +180,15 @@ def report(
             specs=tuple(specs),
         )
     )
+
+
+def _opened(qrels: Any, runs: Any, options: Options) -> tuple[Any, Runs | None]:
+    """The qrels and the runs, or results alone."""
+    if runs is None:
+        return qrels, None
+    # a pipe is read twice, from the copy that its Source has; other data are read once
+    qrels = source_of(qrels) if is_path(qrels) else open_qrels(qrels, options)
+    return with_saved(qrels, separate_runs(runs))
 
 
 def _without_failed(runs: Runs, results: Results) -> Runs:

@@ -373,8 +373,12 @@ def test_tables_are_compared_from_python(tmp_path: Path, monkeypatch: pytest.Mon
     assert compare_tables(both, ["AP"], query_ids="1,2").comparisons[0].n == 2
     assert compare_tables(both, "AP", columns={"query": "qid"}).comparisons[0].n == 3
     for tables, options, what in (
-        ({"x": {"q": {"d": 1}}}, {}, "a table of values must be a file, not a dict"),
-        ([np.eye(2)] * 2, {}, "a table of values must be a file, not a ndarray"),  # which has no truth value
+        ({"x": {"q": {"d": 1}}}, {}, "a table of values must be a file, Results or a data frame, not {.q"),
+        (
+            [np.eye(2)] * 2,
+            {},
+            "a table of values must be a file, Results or a data frame, not array",
+        ),  # which has no truth value
         (both, {"rel": 2}, "unknown option rel"),
         ("a.csv", {}, "there is 1 run"),
     ):

@@ -1,0 +1,119 @@
+"""Results read back from files, and results that are given without qrels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradeval.errors import InputError, OptionError, described
+from gradeval.evaluation.results import Results, RunResult, SavedResult, SavedRun, is_summarized
+from gradeval.evaluation.runs import names_by_path, separate_runs
+from gradeval.evaluation.saved import (
+    check_same_inputs,
+    common_metrics,
+    is_saved,
+    read_saved,
+    saved_result,
+    specs_of_saved,
+    specs_where,
+    weights_of_saved,
+)
+from gradeval.formats.json import parse_json
+from gradeval.formats.lines import read_text
+from gradeval.formats.sources import Source
+from gradeval.notices import Notices
+from gradeval.options import DEFAULT_TIES, Options
+from gradeval.tables.load import is_path, source_of
+
+
+def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Results:
+    """Read results that Results.save(), render("json") or 'gradeval -f json' wrote.
+
+        >>> results.save("bm25.json")
+        >>> gradeval.load("bm25.json").mean("bm25", "nDCG@10")
+
+    path: of the file, or what json.load() or Results.to_dict() gives. Without the values of queries, which
+    save() and 'gradeval -q' write, there are the means alone, and nothing can be compared. Metrics of strings
+    and ranges over ties are not read. Raises InputError for what is no saved result.
+    """
+    name, content = ("results", dict(path)) if isinstance(path, Mapping) else _content(source_of(path))
+    results = joined([(None, saved_result(name, content, needs_values=False))])
+    return results.replace(qrels=str(content["qrels"].get("path", "")))
+
+
+def _content(source: Source) -> tuple[str, Any]:
+    """The name and the JSON of a file."""
+    return source.name, parse_json(read_text(source), source.name)
+
+
+def results_of(data: Any, options: Options) -> Results:
+    """Results that are given without qrels: of Python, files of saved ones, or several of both, whose runs are
+    joined. options: of an evaluation, which there is none of. Raises GradevalError.
+    """
+    for name, row in Options.table.items():
+        if name != "jobs" and getattr(options, name) != row.default:
+            raise OptionError(f"{name}: results are evaluated already. Give qrels and runs, or leave it out")
+    if isinstance(data, Results):
+        data.check_values()
+        return data
+    return joined([(label, _saved_alone(run)) for label, run in separate_runs(data)])
+
+
+def _saved_alone(data: Any) -> SavedResult:
+    """A saved result. Raises InputError."""
+    if isinstance(data, SavedResult):
+        return data
+    hint = "Give qrels and runs, or results alone: of evaluate(), or files that Results.save() wrote"
+    if not is_path(data):
+        raise InputError("runs", f"no runs given, and {described(data)} has no results", hint=hint)
+    source = source_of(data)
+    if not is_saved(source):
+        raise InputError(source.name, "no runs given, and this is no saved result", hint=hint)
+    return read_saved(source)
+
+
+def joined(runs: Sequence[tuple[str | None, SavedResult]]) -> Results:
+    """The runs of (label, saved result) pairs, by the metrics that all have. Raises InputError for results of
+    other qrels or options than the first.
+    """
+    first = runs[0][1]
+    has_means = any(run.summary is not None for run in first.runs)
+    specs = specs_where(is_summarized, first.metrics) if has_means else specs_of_saved(first)
+    common, left_out = common_metrics(runs) if len(runs) > 1 else (specs, Notices())
+    queries = tuple(dict.fromkeys(query for _, saved in runs for run in saved.runs for query in run.queries))
+    results = Results(
+        "",
+        first.qrels_sha256,
+        queries,
+        tuple(common),
+        (),
+        options=first.options,
+        groups_sha256=first.groups_sha256,
+        chosen=len(queries),
+    )
+    joined_runs = []
+    for (_, saved), by_path in zip(runs, names_by_path(runs, Options(), [False] * len(runs)), strict=True):
+        check_same_inputs(saved, results)
+        for name, run in zip(by_path.values(), saved.runs, strict=True):
+            joined_runs.append(_as_run_result(run.replace(name=name), results))
+    notices = dict.fromkeys(notice for _, saved in runs for notice in saved.notices)
+    return results.replace(runs=tuple(joined_runs), given_notices=Notices((*notices, *left_out)))
+
+
+def _as_run_result(run: SavedRun, results: Results) -> RunResult:
+    """The run with its values for all queries of the results."""
+    queries = results.queries
+    position = {query: q for q, query in enumerate(queries)}
+    rows = np.array([position[query] for query in run.queries], np.int64)
+    values = np.full((len(results.specs), len(queries)), np.nan)
+    for row, spec in zip(values, results.specs, strict=True):
+        row[rows] = run.values.get(str(spec), 1.0)  # num_q counts each
+    counted = np.zeros(len(queries), np.bool_)
+    counted[rows] = True
+    of_queries = weights_of_saved(results.options, dict.fromkeys(queries))
+    weights = None if of_queries is None else np.nan_to_num(of_queries)
+    result = RunResult(run.name, run.name, run.sha256, values, counted, ties=run.ties or DEFAULT_TIES)
+    return result.replace(depths=run.depths, weights=weights, summary=run.summary)
