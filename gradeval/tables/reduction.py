@@ -23,7 +23,7 @@ from gradeval.records import Record, fields_of
 from gradeval.tables import ranking
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import EACH, Collapse, IdenticalIds, Ranked, RunLines, Ties, Wanted
-from gradeval.tables.unjudged import Unjudged
+from gradeval.tables.retrieved import UnjudgedIds
 
 _Arrays = TypeVar("_Arrays", bound=Record)
 _ROW = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
@@ -45,7 +45,7 @@ class Reduced(Record):
     extra: ExtraFields = ExtraFields()  # the lines with more fields than a run has
     identical: IdenticalIds = ranking.NO_IDENTICAL_IDS  # queries that retrieved a document with their own id
     collapsed: tuple[int, str] = (0, "")  # how many lines did not count, and what they are called
-    documents: Unjudged | None = None  # those that are not judged, where they are wanted
+    documents: UnjudgedIds | None = None  # those that are not judged, where they are wanted
 
 
 class Total:
@@ -134,19 +134,19 @@ class WithUnjudged(Total):
     def __init__(self, qrels: Qrels, ties: str, collapse: Collapse, wanted: Wanted) -> None:
         super().__init__(qrels, ties, collapse)
         self.wanted = wanted
-        self.documents: list[Unjudged] = []
+        self.documents: list[UnjudgedIds] = []
 
     def ranked(self, lines: RunLines) -> Ranked:
         result = super().ranked(lines)
         judged = len(self.retrieved)
-        return result.replace(details=Unjudged.of(lines, result, self.wanted, judged, self.ties_rule))
+        return result.replace(details=UnjudgedIds.of(lines, result, self.wanted, judged, self.ties_rule))
 
     def add(self, result: Ranked, first_line: int) -> None:
         super().add(result, first_line)
         self.documents.append(result.details)
 
     def reduced(self) -> Reduced:
-        return super().reduced().replace(documents=Unjudged.joined(self.documents))
+        return super().reduced().replace(documents=UnjudgedIds.joined(self.documents))
 
 
 AnyTotal = TypeVar("AnyTotal", bound=Total)

@@ -18,7 +18,7 @@ from gradeval.tables.load import Run
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Wanted, query_indices
 from gradeval.tables.reduction import Reduced
-from gradeval.tables.unjudged import Unjudged, UnjudgedOfRuns
+from gradeval.tables.retrieved import UnjudgedIds, UnjudgedOfRuns
 
 
 class Retrieved(Record, eq=False):
@@ -53,7 +53,7 @@ class _NamedQueries(Record, eq=False):
     queries: Ids  # (S,)
     index: Ints  # of each, as those of its documents have it, (S,)
     reduced: Reduced
-    documents: Unjudged
+    documents: UnjudgedIds
 
     @classmethod
     def of(cls, qrels: Qrels, wanted: Wanted, run: Run) -> _NamedQueries:

@@ -14,7 +14,7 @@ from gradeval.records import Record
 from gradeval.tables.ranking import Ranked, RunLines, Wanted, unjudged_lines
 
 
-class Unjudged(Record, eq=False):
+class UnjudgedIds(Record, eq=False):
     """The U unjudged documents that are kept of a run: those of each of S queries together, by rank. They take
     the bytes of their ids, and about five more each.
     """
@@ -26,7 +26,7 @@ class Unjudged(Record, eq=False):
     length: NDArray[Any]  # of each, (U,), in as few bytes as it takes
 
     @classmethod
-    def of(cls, lines: RunLines, ranked: Ranked, wanted: Wanted, judged: int, ties: str) -> Unjudged:
+    def of(cls, lines: RunLines, ranked: Ranked, wanted: Wanted, judged: int, ties: str) -> UnjudgedIds:
         """Of whole queries. The arguments are those of unjudged_lines()."""
         unjudged = unjudged_lines(lines, ranked, wanted, judged, ties)
         documents = lines.documents.take(unjudged.line)
@@ -40,7 +40,7 @@ class Unjudged(Record, eq=False):
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Unjudged]) -> Unjudged:
+    def joined(cls, parts: Sequence[UnjudgedIds]) -> UnjudgedIds:
         """One or more parts, which have different queries."""
         shift = np.cumsum([0, *(len(part.rank) for part in parts)])
         return cls(
