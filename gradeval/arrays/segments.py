@@ -315,8 +315,8 @@ def log2(numbers: Floats) -> Floats:
 
 
 def ratio(part: Floats | Ints, whole: Floats | Ints | float, empty: float = 0.0) -> Floats:
-    """part / whole, `empty` where the whole is 0; whole: (Q,) as part, or one number for all."""
-    ratios: Floats = np.divide(part, whole, out=np.full(len(part), empty), where=np.not_equal(whole, 0))
+    """part / whole, `empty` where the whole is 0; whole: as part, or one number for all."""
+    ratios: Floats = np.divide(part, whole, out=np.full(part.shape, empty), where=np.not_equal(whole, 0))
     return ratios
 
 

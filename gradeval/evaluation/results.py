@@ -116,7 +116,7 @@ class RunResult(Record, eq=False):
             if spec.metric.has_interval and self.interval is not None:
                 method, confidence = self.interval
                 values = np.where(self.counted, self.values[m], np.nan)
-                bounds = spec.metric.bounds
+                bounds = spec.metric.limits
                 limits[:, m] = interval_of_mean(
                     values, float(means[m]), method, confidence, bounds=bounds, weights=self.weights
                 )
@@ -398,7 +398,7 @@ class Results(Record, WithNotices, eq=False):
         Options(interval=method, confidence=confidence)
         if not self.specs[m].metric.has_interval:
             return math.nan, math.nan
-        values, mean, bounds = self.values(r, m), self.mean(r, m), self.specs[m].metric.bounds
+        values, mean, bounds = self.values(r, m), self.mean(r, m), self.specs[m].metric.limits
         return interval_of_mean(values, mean, method, float(confidence), bounds=bounds, weights=self.weights)
 
     @property

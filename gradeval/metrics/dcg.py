@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from gradeval.arrays.segments import Segments, ratio
+from gradeval.metrics import _bounds
 from gradeval.metrics._kernels import Gain, dcg, exp2_gain, graded, highest_grade, normalized_dcg
 from gradeval.metrics._kernels import discount as divisor
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
@@ -29,7 +30,13 @@ Ideal = Annotated[str, choice(_IDEAL, ("global", "max", "local"))]
 MaxGrade = Annotated[float | None, _LARGEST]
 
 
-@metric("CG", range=(0, None), invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="CG(gain=exp)@10")
+@metric(
+    "CG",
+    range=(0, None),
+    invariants=[PROMOTION_HELPS.where(GAIN_RISES)],
+    example="CG(gain=exp)@10",
+    bounds=_bounds.LINEAR.unless("top"),
+)
 def cg(judgments: Judgments, *, gain: Worth = "linear", top: Top = None, cutoff: AtK = None) -> Terms:
     """Cumulated gain.
 
@@ -43,7 +50,13 @@ def cg(judgments: Judgments, *, gain: Worth = "linear", top: Top = None, cutoff:
     return dcg(*graded(judgments, gain, top), cutoff, "none")
 
 
-@metric("DCG", range=(0, None), invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="DCG(gain=exp)@10")
+@metric(
+    "DCG",
+    range=(0, None),
+    invariants=[PROMOTION_HELPS.where(GAIN_RISES)],
+    example="DCG(gain=exp)@10",
+    bounds=_bounds.LINEAR.unless("top"),
+)
 def discounted_cumulated_gain(
     judgments: Judgments,
     *,
@@ -92,6 +105,7 @@ def _check_ideal(params: Mapping[str, Any]) -> None:
     example="nDCG(gain=exp)@10",
     needs_relevant=True,
     sees_all=lambda params: params.get("ideal") == "local",
+    bounds=_bounds.NORMALIZED.unless("top"),
 )
 def normalized_discounted_cumulated_gain(
     judgments: Judgments,

@@ -11,9 +11,10 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, log2
+from gradeval.metrics import _bounds
 from gradeval.metrics._kernels import before_rows, exp2_share, graded, highest_grade, with_rows
 from gradeval.registry import params
-from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS
+from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, Condition
 from gradeval.registry.metric import metric
 from gradeval.registry.params import REL, WORTH, AtK, Cutoff, Gain, Pairs, fraction, mapped
 from gradeval.tables.judgments import Judgments
@@ -58,7 +59,20 @@ def _check_rbp(chosen: Mapping[str, Any]) -> None:
         raise ValueError("rel and gain are mutually exclusive")
 
 
-@metric("rbp", invariants=[_HELPS], check=_check_rbp, example="rbp(p=0.8)")
+_BINARY = Condition(
+    "gain",
+    "with rel= or gain=binary",
+    lambda given, _: given["rel"] is not None or given["gain"] == "binary",
+)
+
+
+@metric(
+    "rbp",
+    invariants=[_HELPS],
+    check=_check_rbp,
+    example="rbp(p=0.8)",
+    bounds=_bounds.LINEAR.where(_BINARY),
+)
 def rank_biased_precision(
     judgments: Judgments, *, p: Persistence = 0.9, rel: Level = None, gain: Gains = "linear", cutoff: AtK = None
 ) -> Terms:
@@ -197,7 +211,7 @@ def of_run(
     return terms.replace(expected_total=expected_total)
 
 
-@metric("ERR", invariants=[_HELPS], example="ERR@20")
+@metric("ERR", invariants=[_HELPS], example="ERR@20", bounds=_bounds.MONOTONE)
 def err(judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: AtK = None) -> Terms:
     """Expected reciprocal rank.
 
@@ -380,7 +394,7 @@ def bpm(
     return Terms(gaining, rows, np.where(rank <= last[gaining.query], gain, 0.0), last)
 
 
-@metric("SDCG", invariants=[PROMOTION_HELPS], check=_check_sdcg)
+@metric("SDCG", invariants=[PROMOTION_HELPS], check=_check_sdcg, bounds=_bounds.LINEAR)
 def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff) -> Terms:
     """Scaled discounted cumulated gain: DCG divided by that of k documents of full gain.
 

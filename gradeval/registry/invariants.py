@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import starmap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.records import Record
 from gradeval.registry.params import mapped
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Given = Mapping[str, Any]  # the parameters of a metric by name, with their defaults
 
@@ -33,7 +36,7 @@ class Invariant(Record):
         only = " and ".join(condition.about for condition in self.conditions)
         return self.about + (f"; only {only}" if only else "")
 
-    def where(self, *conditions: Condition, **allowed: Any) -> Invariant:
+    def where(self, *conditions: Condition, **allowed: Any) -> Self:
         """The invariant under more conditions: allowed: parameter -> its value, or a tuple of values."""
 
         def one_of(param: str, value: Any) -> Condition:
@@ -44,7 +47,7 @@ class Invariant(Record):
 
         return self.replace(conditions=(*self.conditions, *conditions, *starmap(one_of, allowed.items())))
 
-    def unless(self, param: str) -> Invariant:
+    def unless(self, param: str) -> Self:
         """The invariant where the parameter is not given."""
         about = f"without {_WRITTEN.get(param, f'{param}=')}"
         return self.where(Condition(param, about, lambda params, scale: params.get(param) is None))

@@ -16,10 +16,12 @@ from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.records import Record
-from gradeval.registry.invariants import Invariant
+from gradeval.registry.invariants import Given, Invariant
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
+from gradeval.statistics.bounds import Open
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
+from gradeval.tables.unjudged import Unjudged
 
 Strings = list[str]
 _Declared = TypeVar("_Declared", bound=Callable[..., "Floats | Terms | Strings"])
@@ -35,6 +37,15 @@ class Kind(Enum):
     SUM = "numbers; their sum"
     COUNT = "integers, printed without decimals; their sum"
     TEXT = "strings; no summary"
+
+
+class Bounding(Invariant, kw_only=True):
+    """How far judgments that are missing can move the values of a metric, and under which conditions that is
+    known. about: exact, where worlds have the lowest and the highest value, or outer.
+    """
+
+    # (metric, judgments, unjudged, all parameters) -> the values as a function of the grades of the unjudged
+    find: Callable[[Metric, Judgments, Unjudged, Given], Open]
 
 
 class Metric(Record, eq=False):
@@ -62,6 +73,7 @@ class Metric(Record, eq=False):
     expected: Callable[..., Any] | bool | None = None
     # parameters -> whether documents below the cutoff can change the value, where there is one
     sees_all: Callable[[Mapping[str, Any]], bool] | None = None
+    bounds: Bounding | None = None  # over the judgments that are missing; None: they are not known
     of_subtopics: bool = False  # whether it is of the judgments by subtopic, instead of the grades of documents
     family: str = ""  # the heading it is listed under, by default that of its module
 
@@ -99,11 +111,14 @@ class Metric(Record, eq=False):
         inside = ",".join(f"{key}={text}" for key, text in texts.items() if key != at)
         return name + (f"({inside})" if inside else "") + (f"@{texts[at]}" if at in texts else "")
 
+    def _all_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {param.name: param.default for param in self.params} | dict(params)
+
     def holds(self, invariant: Invariant, params: Mapping[str, Any], scale: Floats) -> bool:
         """Whether it declares the invariant, and that with these parameters, on this scale of grades.
         judged_only removes documents with a grade below 0, so that others move up: nothing is declared of that.
         """
-        values = {param.name: param.default for param in self.params} | dict(params)
+        values = self._all_params(params)
         if values["judged_only"] and (scale < 0).any():
             return False
         return any(item.about == invariant.about and item.holds(values, scale) for item in self.invariants)
@@ -149,7 +164,7 @@ class Metric(Record, eq=False):
         return self.kind is Kind.MEAN and not self.constant
 
     @property
-    def bounds(self) -> tuple[float, float]:
+    def limits(self) -> tuple[float, float]:
         """The ends of its range as numbers, infinite where there is no bound."""
         low, high = self.range
         return -np.inf if low is None else float(low), np.inf if high is None else float(high)
@@ -193,6 +208,22 @@ class Metric(Record, eq=False):
         """The last rank whose document can change a value, None where any can."""
         sees_all = self.sees_all is not None and self.sees_all(params)
         return params.get("cutoff") if self.is_ours and not params.get("judged_only") and not sees_all else None
+
+    def bounded(self, params: Mapping[str, Any]) -> str:
+        """How its bounds over the judgments that are missing are known with these parameters: exact or outer;
+        none: they are not.
+        """
+        values = self._all_params(params)
+        if self.bounds is None or values["judged_only"] or not self.bounds.holds(values, np.zeros(1)):
+            return "none"
+        return self.bounds.about
+
+    def open_values(self, judgments: Judgments, unjudged: Unjudged, **params: Any) -> Open:
+        """Its values as a function of the grades of the unjudged documents, where its bounds are known."""
+        assert self.bounds is not None
+        values = self._all_params(params)
+        del values["judged_only"]
+        return self.bounds.find(self, judgments, unjudged, values)
 
     def terms(self, judgments: Judgments, **params: Any) -> Terms | None:
         """The contribution of each document to the values; None for a metric that is not a sum over documents.

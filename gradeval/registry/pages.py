@@ -133,6 +133,7 @@ def _parts(metric: Metric, width: int) -> list[str]:
         _listed("Equivalents:", _elsewhere(metric), width),
         _listed("Order of ties in ir_measures, by provider:", ties, width),
         _listed("Invariants:", [("", str(invariant)) for invariant in metric.invariants], width),
+        _wrapped("Bounds over missing judgments: ", str(metric.bounds or "none"), width),
     ]
 
 
@@ -331,7 +332,8 @@ def _with_required(metric: Metric) -> Spec:
 def list_metrics() -> list[dict[str, Any]]:
     """All metrics, a dict for each: name, display, family, summary, range (low, high; None for no bound),
     higher_is_better, cutoff (whether it takes one), expected_ties (whether there is a formula of its mean over
-    the orders of ties), graded (whether it distinguishes degrees of relevance), aliases and source.
+    the orders of ties), graded (whether it distinguishes degrees of relevance), bounds (those over judgments
+    that are missing: exact, outer or none), aliases and source.
 
         >>> [row["name"] for row in gradeval.list_metrics() if row["graded"]]
     """
@@ -347,6 +349,7 @@ def list_metrics() -> list[dict[str, Any]]:
             "cutoff": metric.at is not None and metric.at.name == "cutoff",
             "expected_ties": metric.has_expected(_with_required(metric).params),
             "graded": not metric.text and is_graded(metric),
+            "bounds": metric.bounds.about if metric.bounds else "none",
             "aliases": list(metric.aliases),
             "source": _source_of(metric),
         }

@@ -424,7 +424,7 @@ class SparkSummary(Results):
         alpha = CompareOptions(confidence=95.0 if confidence is None else confidence).alpha
         n = self.runs[self._run(run)].queries - self.undefined(run, metric)
         mean = self.mean(run, metric)
-        bounds = self.specs[self._numeric(metric)].metric.bounds
+        bounds = self.specs[self._numeric(metric)].metric.limits
         return within(t_interval(mean, self.standard_error(run, metric), n - 1, alpha), mean, bounds)
 
 

@@ -1,25 +1,300 @@
-"""The lowest and highest value of a query over the judgments that are missing.
+"""The lowest and highest value of queries over the judgments that are missing.
 
-A world gives each unjudged retrieved document a grade from 0 to `top`. Call with the numbers of one query:
+A world gives each unjudged retrieved document a grade from 0 to `top`. An open value is that of Q queries as a
+function of what U documents turn out to be: `limits()` has its ends over all worlds, and `minus()` makes the
+difference of two systems in one world, exactly where both are of one exact form, else by the ends of both.
 
-- `normalized_bounds`: nDCG, or a difference of two. `base` is the gain of the judged documents, discounted;
-  `coefficients` has the discount of each unjudged document (0 below the cutoff; of a pair, discount in B
-  minus discount in A); `grades` are all of the query's grades in the qrels.
-- `linear_bounds`: P, DCG, CG, RBP, SDCG, gP and their differences, with the same base and coefficients.
-- `recall_bounds`: R@k and its difference; `base` counts the relevant documents found (B minus A).
-- `average_precision_bounds`: AP@k; the ranks of the relevant and of the unjudged documents, from 1.
+- `Linear`: P, CG, DCG, rank-biased precision, SDCG, gP.
+- `Share`: R@k.
+- `Normalized`: nDCG.
+- `Between`: any metric, by the ends of each query; a difference of two has outer bounds.
 
-`empty` is the value where nothing is relevant (--no-relevant). Each returns (lowest, highest).
+`linear_bounds`, `recall_bounds` and `normalized_bounds` do the same for the numbers of one query: `base` is the
+value of the judged documents, `coefficients` the weight of each unjudged one (of a pair, its weight in B minus
+that in A), `empty` the value where nothing is relevant (--no-relevant). Each returns (lowest, highest).
 Source: Dinkelbach, "On nonlinear fractional programming", 1967, for the highest nDCG.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import TypeVar
+
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Bools, Floats, Ints, NDArray
+from gradeval.arrays.segments import Segments, distinct, ratio
+from gradeval.records import Record
 
+_Number = TypeVar("_Number", np.float64, np.int64, np.bool_)
 _STEPS = 100  # Dinkelbach's method needs 2 to 4
+_AT_ONCE = 1 << 17  # numbers of a matrix
+
+
+class Open(Record, eq=False):
+    """The values of Q queries as a function of the grades of unjudged documents."""
+
+    is_exact = True  # whether each query has a world with the lowest value, and one with the highest
+
+    @abstractmethod
+    def limits(self) -> tuple[Floats, Floats]:
+        """The lowest and the highest value of each query, (Q,) each."""
+
+    def minus(self, other: Open) -> Open:
+        """The difference of two systems; both are functions of the same documents, in the same order."""
+        (low, high), (other_low, other_high) = self.limits(), other.limits()
+        return OuterBetween(low - other_high, high - other_low)
+
+
+class Between(Open, eq=False):
+    """Values of which the ends alone are given."""
+
+    lowest: Floats  # (Q,)
+    highest: Floats  # (Q,)
+
+    def limits(self) -> tuple[Floats, Floats]:
+        return self.lowest, self.highest
+
+
+class OuterBetween(Between, eq=False):
+    """Values between these, which need not be reached."""
+
+    is_exact = False
+
+
+class Linear(Open, eq=False):
+    """base + the sum of the coefficients times x, each x from the lowest gain to the highest."""
+
+    segments: Segments  # the queries of the documents, (U,)
+    base: Floats  # (Q,)
+    coefficient: Floats  # of each document, (U,)
+    gains: tuple[float, float] = (0.0, 1.0)
+
+    def limits(self) -> tuple[Floats, Floats]:
+        low, high = (self.coefficient * gain for gain in self.gains)
+        lowest, highest = np.minimum(low, high), np.maximum(low, high)
+        return self.base + self.segments.sum(lowest), self.base + self.segments.sum(highest)
+
+    def minus(self, other: Open) -> Open:
+        if not isinstance(other, Linear):
+            return super().minus(other)
+        base, coefficient = self.base - other.base, self.coefficient - other.coefficient
+        return self.replace(base=base, coefficient=coefficient)
+
+
+class Share(Open, eq=False):
+    """(base + the sum of the coefficients of the relevant documents) / (relevant + their number)."""
+
+    segments: Segments  # the queries of the documents, (U,)
+    base: Floats  # of the judged documents, (Q,)
+    coefficient: Floats  # of each document, (U,)
+    below: Ints  # how many more documents there are, with the coefficient 0, (Q,)
+    relevant: Ints  # documents of the qrels, (Q,)
+    empty: float = 0.0  # the value where nothing is relevant
+
+    def limits(self) -> tuple[Floats, Floats]:
+        return -self._highest(-1.0), self._highest(1.0)
+
+    def _highest(self, sign: float) -> Floats:
+        """The highest value, of which the sign may be turned."""
+        base = sign * self.base
+        falling = self.segments.sorted_descending(sign * self.coefficient)
+        query = self.segments.query
+        number = self.relevant[query] + self.segments.place + 1
+        total = base[query] + self.segments.running_sum(falling)
+        # those below stand between the last coefficient of 0 or more and the first below 0
+        number += np.where(falling < 0, self.below[query], 0)
+        best = self.segments.max(total / number, -np.inf)
+        at_least_0 = falling >= 0
+        count = self.relevant + self.segments.number(at_least_0) + self.below
+        of_all = base + self.segments.sum(np.where(at_least_0, falling, 0.0))
+        best = np.maximum(best, ratio(of_all, count, sign * self.empty))
+        return np.maximum(best, ratio(base, self.relevant, sign * self.empty))
+
+    def minus(self, other: Open) -> Open:
+        if not isinstance(other, Share):
+            return super().minus(other)
+        base, coefficient = self.base - other.base, self.coefficient - other.coefficient
+        # where nothing is relevant both have the same value
+        return self.replace(base=base, coefficient=coefficient, empty=0.0)
+
+
+class Levels(Record, eq=False):
+    """The different gains above 0 of each query's judged documents, and the top gain."""
+
+    segments: Segments  # the queries of the L levels
+    step: Floats  # how far each is above the next lower one, (L,)
+    count: Ints  # how many judged documents reach it, (L,)
+    is_open: Bools  # whether it is not above the top gain, (L,)
+
+    @classmethod
+    def of(cls, judged: Segments, gain: Floats, top: float) -> Levels:
+        """judged: the queries of the judged documents. gain: of each."""
+        [rows] = (gain > 0).nonzero()
+        queries = np.arange(judged.count)[: judged.count if top > 0 else 0]
+        query = np.concatenate([judged.query[rows], queries])
+        value = np.concatenate([gain[rows], np.full(len(queries), top)])
+        order = np.lexsort((-value, query))
+        query, value = query[order], value[order]
+        within = Segments(np.searchsorted(query, np.arange(judged.count + 1)))
+        levels = within.ties(value)
+        level = value[levels.offsets[:-1]]
+        segments = within.over(levels)
+        lower = np.append(level[1:], 0.0)
+        lower[segments.offsets[1:][segments.lengths > 0] - 1] = 0.0
+        reached = within.running_count(order < len(rows))[levels.offsets[1:] - 1]
+        return cls(segments, level - lower, reached, level <= top)
+
+
+class Normalized(Open, eq=False):
+    """(base + the sum of the coefficients times x) / (the ideal sum of the judged gains and x), each x from 0
+    to the top gain.
+    """
+
+    segments: Segments  # the queries of the documents, (U,)
+    base: Floats  # of the judged documents, (Q,)
+    coefficient: Floats  # of each document, (U,)
+    below: Ints  # how many more documents there are, with the coefficient 0, (Q,)
+    levels: Levels  # of gains
+    ideal: Floats  # the ideal sum of n documents of gain 1, for n = 0, 1, …; of more documents it is the last
+    empty: Floats  # the value of each query where nothing is relevant, (Q,)
+
+    def limits(self) -> tuple[Floats, Floats]:
+        return -self._highest(-1.0), self._highest(1.0)
+
+    def minus(self, other: Open) -> Open:
+        if not isinstance(other, Normalized):
+            return super().minus(other)
+        base, coefficient = self.base - other.base, self.coefficient - other.coefficient
+        return self.replace(base=base, coefficient=coefficient, empty=self.empty - other.empty)
+
+    def _highest(self, sign: float) -> Floats:
+        """The highest value, of which the sign may be turned."""
+        highest = np.empty(len(self.base))
+        below = np.minimum(self.below, len(self.ideal) - 1)
+        coefficient = sign * self.coefficient
+        levels = max(int(self.levels.segments.lengths.max(initial=0)), 1)
+        for queries in batches(self.segments.lengths + below + 1, levels):
+            documents, zeros = self.segments.lengths[queries], below[queries]
+            free = _matrix(self.segments, coefficient, queries, -np.inf, int((documents + zeros).max()))
+            column = np.arange(free.shape[1])
+            free[(column >= documents[:, None]) & (column < (documents + zeros)[:, None])] = 0.0
+            sums = np.zeros((len(queries), len(column) + 1))
+            np.cumsum(np.sort(free, axis=1)[:, ::-1], axis=1, out=sums[:, 1:])
+            highest[queries] = self._highest_of(queries, sign * self.base[queries], sums)
+        is_bare = self.levels.segments.max(self.levels.count.astype(np.float64)) == 0
+        return np.where(is_bare, np.maximum(highest, sign * self.empty), highest)
+
+    def _highest_of(self, queries: Ints, base: Floats, sums: Floats) -> Floats:
+        """The highest ratio of some queries; -inf where no world has a relevant document. sums: of the largest
+        coefficients, by their number, (n, U + 1), -inf for more than there are.
+        """
+        levels = self.levels
+        step = _matrix(levels.segments, levels.step, queries, 0.0)
+        judged = _matrix(levels.segments, levels.count, queries, 0)
+        is_open = _matrix(levels.segments, levels.is_open, queries, False)[:, :, None]
+        number = np.where(is_open, np.arange(sums.shape[1]), 0)
+        # by query, level, and how many unjudged documents have at least its gain
+        ideals = self.ideal[np.minimum(judged[:, :, None] + number, len(self.ideal) - 1)]
+        gains = np.where(is_open | np.isinf(sums[:, None]), sums[:, None], 0.0)
+
+        # at first the same number at all levels; below 0 grades between 0 and the top are never best
+        opened = np.where(is_open[:, :, 0], step, 0.0).sum(axis=1)
+        same = base[:, None] + opened[:, None] * np.where(np.isinf(sums), 0.0, sums)
+        same = np.where(np.isinf(sums), -np.inf, same)
+        highest: Floats = ratio(same, np.einsum("ql,qlu->qu", step, ideals), -np.inf).max(axis=1)
+        rows = np.flatnonzero(highest >= 0)
+        for _ in range(_STEPS):
+            if not len(rows):
+                break
+            worth = gains[rows] - highest[rows, None, None] * ideals[rows]
+            number = (worth.shape[2] - 1 - worth[:, :, ::-1].argmax(axis=2))[:, :, None]
+            gained = np.take_along_axis(gains[rows], number, axis=2)[:, :, 0]
+            best = np.take_along_axis(ideals[rows], number, axis=2)[:, :, 0]
+            total = base[rows] + (step[rows] * gained).sum(axis=1)
+            better = ratio(total, (step[rows] * best).sum(axis=1), -np.inf)
+            [rises] = (better > highest[rows]).nonzero()
+            rows = rows[rises]
+            highest[rows] = better[rises]
+        return highest
+
+
+def precision_limits(
+    relevant: Bools, is_open: Bools, judged: Ints, below: Ints, most: float = np.inf
+) -> tuple[Floats, Floats]:
+    """The lowest and the highest average precision of Q rankings of W ranks, NaN where nothing is relevant.
+
+    relevant, is_open: which ranks have a relevant document, and an unjudged one, (Q, W). judged: how many
+    relevant documents the qrels have, (Q,). below: how many more unjudged documents there are, which count in
+    the divisor alone, (Q,). most: the largest divisor.
+
+    For each number of relevant ones among the unjudged, the highest value is that of the first ones, the lowest
+    that of the last ones; below before these.
+    """
+    inverse = 1 / np.arange(1.0, relevant.shape[1] + 1)
+    above = np.cumsum(relevant, axis=1)
+    opened = np.cumsum(is_open, axis=1)
+    weights = np.where(relevant, inverse, 0.0)
+    start = (weights * above).sum(axis=1)[:, None]
+    under = weights.sum(axis=1)[:, None] - np.cumsum(weights, axis=1)  # what one more document above adds
+    size = judged[:, None]
+
+    def precision(total: Floats, count: Ints) -> Floats:
+        return ratio(total, np.minimum(count, most), np.nan)
+
+    added = np.where(is_open, (above + opened) * inverse + under, 0.0)
+    highest = np.fmax.reduce(precision(start + np.cumsum(added, axis=1), size + opened), axis=1, initial=np.nan)
+    free = np.where(is_open, inverse, 0.0)
+    under += free.sum(axis=1)[:, None] - np.cumsum(free, axis=1)
+    added = np.where(is_open, (above + 1) * inverse + under, 0.0)
+    total = start + added.sum(axis=1)[:, None] - np.cumsum(added, axis=1) + added
+    count = size + below[:, None] + opened[:, -1:] - opened + is_open
+    lowest = np.fmin.reduce(precision(total, count), axis=1, initial=np.nan)
+    lowest = np.fmin(lowest, precision(start, size + below[:, None])[:, 0])
+    return lowest, np.fmax(highest, precision(start, size)[:, 0])
+
+
+def r_precision_limits(relevant: Bools, is_open: Bools, judged: Ints, below: Ints) -> tuple[Floats, Floats]:
+    """The lowest and the highest precision at R, the number of relevant documents; as precision_limits()."""
+    rows, width = relevant.shape
+    above, opened = np.zeros((2, rows, width + 1), np.int64)
+    np.cumsum(relevant, axis=1, out=above[:, 1:])
+    np.cumsum(is_open, axis=1, out=opened[:, 1:])
+    more = np.arange(int((opened[:, -1] + below).max(initial=0)) + 1)
+    size = judged[:, None] + more
+    cutoff = np.minimum(size, width)
+    hits, free = (np.take_along_axis(counts, cutoff, axis=1) for counts in (above, opened))
+    first = np.minimum(free, more)
+    last = np.maximum(free - opened[:, -1:] + np.maximum(more - below[:, None], 0), 0)
+    number = np.where(more <= (opened[:, -1] + below)[:, None], size, 0)
+
+    def precision(hits: Ints) -> Floats:
+        return ratio(hits, number, np.nan)
+
+    return np.fmin.reduce(precision(hits + last), axis=1), np.fmax.reduce(precision(hits + first), axis=1)
+
+
+def batches(lengths: Ints, depth: int = 1) -> Iterator[Ints]:
+    """Queries of similar length, as many as fit a matrix with so many layers."""
+    size = np.frexp(lengths)[1]
+    for exponent in distinct(size):
+        queries = np.flatnonzero(size == exponent)
+        step = max(1, _AT_ONCE // (max(int(lengths[queries].max()), 1) * depth))
+        yield from (queries[first : first + step] for first in range(0, len(queries), step))
+
+
+def _matrix(
+    segments: Segments, values: NDArray[_Number], queries: Ints, fill: float, width: int | None = None
+) -> NDArray[_Number]:
+    """The values of some queries as rows, filled up to the longest, or to this width."""
+    lengths = segments.lengths[queries][:, None]
+    column = np.arange(int(lengths.max(initial=0)) if width is None else width)
+    rows = np.where(column < lengths, segments.offsets[:-1][queries][:, None] + column, len(values))
+    return np.append(values, np.array([fill], values.dtype))[rows]
+
+
+# --- one query
 
 
 def linear_bounds(base: float, coefficients: Floats, top: float) -> tuple[float, float]:
@@ -36,20 +311,6 @@ def recall_bounds(base: float, coefficients: Floats, relevant: int, empty: float
     total = relevant + np.tile(np.arange(ascending.size + 1), 2)
     values = np.where(total > 0, (base + found) / np.maximum(total, 1), empty)
     return float(values.min()), float(values.max())
-
-
-def average_precision_bounds(
-    ranks: Floats, unjudged: Floats, relevant: int, cutoff: float = np.inf, *, empty: float = 0.0
-) -> tuple[float, float]:
-    """Bounds of AP@cutoff: `ranks` of the relevant documents retrieved, `relevant` the number in the qrels."""
-    ascending = np.sort(unjudged)
-    lowest, highest = np.inf, -np.inf
-    for count in range(ascending.size + 1):
-        bottom = _average_precision(ranks, ascending[ascending.size - count :], relevant, cutoff)
-        upper = _average_precision(ranks, ascending[:count], relevant, cutoff)
-        lowest = min(lowest, empty if np.isnan(bottom) else bottom)
-        highest = max(highest, empty if np.isnan(upper) else upper)
-    return lowest, highest
 
 
 def normalized_bounds(
@@ -94,15 +355,6 @@ def _highest_normalized(base: float, coefficients: Floats, grades: Floats, top: 
             return ratio
         ratio = better
     return ratio
-
-
-def _average_precision(ranks: Floats, more_ranks: Floats, relevant: int, cutoff: float) -> float:
-    total = relevant + more_ranks.size
-    if total == 0:
-        return np.nan
-    ascending = np.sort(np.concatenate([ranks, more_ranks]))
-    ascending = ascending[ascending <= cutoff]
-    return float((np.arange(1, ascending.size + 1) / ascending).sum() / total)
 
 
 def _sums(values: Floats) -> Floats:

@@ -5,12 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gradeval.statistics.bounds import (
-    average_precision_bounds,
-    linear_bounds,
-    normalized_bounds,
-    recall_bounds,
-)
+from gradeval.statistics.bounds import linear_bounds, normalized_bounds, recall_bounds
 
 
 def discount(rank, cutoff):
@@ -54,15 +49,6 @@ def test_enumeration(seed):
         values = [(base + free @ x) / (total + x.sum()) if total + x.sum() else empty for x in sets]
         assert recall_bounds(base, free, total, empty) == ends(values)
 
-    values = []
-    for x in sets:
-        flags = np.append(relevant, x)
-        ranks = [r for r, is_relevant in zip(one, flags, strict=True) if is_relevant]
-        precisions = [sum(s <= r for s in ranks) / r for r in ranks if r <= cutoff]
-        values.append(sum(precisions) / len(ranks) if ranks else empty)
-    bounds = average_precision_bounds(one[:judged][relevant], one[judged:], total, cutoff, empty=empty)
-    assert bounds == ends(values)
-
 
 def test_worked():
     """Run 3 - 0 1 - with a 2 missed; run 1 -; run 1 - 0 1 - with a 1 missed."""
@@ -73,5 +59,4 @@ def test_worked():
         assert normalized_bounds(base, free, grades, 3, cutoff=cutoff) == pytest.approx(bounds, abs=1e-6)
     graded = normalized_bounds(1.0, discount(np.array([2.0]), 9), np.array([1.0]), 3)
     assert graded == pytest.approx((0.796708, 1), abs=1e-6)
-    assert average_precision_bounds(np.array([1.0, 4]), unjudged, 3) == pytest.approx((0.5, 0.71))
     assert recall_bounds(1, np.array([1.0, 0]), 3, 0.0) == pytest.approx((0.25, 0.5))

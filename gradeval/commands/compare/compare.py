@@ -68,7 +68,7 @@ class ComparedMetric:
 
     @classmethod
     def of(cls, spec: Spec) -> ComparedMetric:
-        return cls(str(spec), spec.display, spec.metric.higher_is_better, spec.metric.bounds)
+        return cls(str(spec), spec.display, spec.metric.higher_is_better, spec.metric.limits)
 
     @property
     def sign(self) -> int:

@@ -311,7 +311,7 @@ def _means_at(results: Results, r: int, by_cutoff: Mapping[float, Spec], confide
         cutoff = int(value) if float(value).is_integer() else value
         values = results.values(r, spec)
         mean = float(results.mean(r, spec))
-        low, high = interval_of_mean(values, mean, "t", confidence, bounds=spec.metric.bounds)
+        low, high = interval_of_mean(values, mean, "t", confidence, bounds=spec.metric.limits)
         means.append(_MeanAt(cutoff, mean, low, high, int(np.count_nonzero(~np.isnan(values)))))
     return means
 
@@ -535,7 +535,7 @@ def swaps(
     specs = parse(done.options["metrics"])
     repeats = done.options["repeats"]
     low, high = t_intervals(done.mean, done.sd, done.count, 1 - confidence / 100)
-    lowest, highest = np.array([spec.metric.bounds for spec in specs]).T[:, :, None]  # (M, 1) each
+    lowest, highest = np.array([spec.metric.limits for spec in specs]).T[:, :, None]  # (M, 1) each
     low, high = np.maximum(low, lowest), np.minimum(high, highest)
     x = np.arange(done.mean.shape[-1], dtype=np.float64)
     panels = []

@@ -1,0 +1,348 @@
+"""What metrics declare of their bounds over the judgments that are missing. Each `find` takes the metric, the
+judgments of a run, its unjudged documents, and all parameters; it returns the value as they leave it open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.segments import Segments, distinct, ranges, ratio
+from gradeval.records import Record
+from gradeval.registry.invariants import Condition
+from gradeval.registry.metric import Bounding
+from gradeval.statistics.bounds import (
+    Between,
+    Levels,
+    Linear,
+    Normalized,
+    Open,
+    OuterBetween,
+    Share,
+    batches,
+    precision_limits,
+    r_precision_limits,
+)
+from gradeval.tables.judgments import Hits, Judgments
+from gradeval.tables.qrels import is_relevant
+from gradeval.tables.terms import DiscountedTerms
+from gradeval.tables.unjudged import Unjudged
+
+if TYPE_CHECKING:
+    from gradeval.registry.metric import Metric
+
+Params = Mapping[str, Any]
+
+
+def linear(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
+    """Of a metric whose terms are a number of the document times a weight of its rank, over what judgments do
+    not change.
+    """
+    terms, (alone, _) = metric.terms(judgments, **params), _alone(metric, judgments, unjudged, params)
+    assert terms is not None and terms.weight_at is not None
+    rank = unjudged.rank
+    last = np.inf if terms.cutoff is None else terms.cutoff
+    counts = np.isfinite(rank) & (rank <= last)
+    weight = terms.scale * np.where(counts, terms.weight_at(np.where(counts, rank, 1.0)), 0.0)
+    normalizer = np.broadcast_to(terms.normalizer, unjudged.segments.count)[unjudged.segments.query]
+    gains = float(alone.min()), float(alone.max())
+    value = terms.values()
+    if metric.needs_relevant:
+        value = np.where(terms.is_empty, judgments.no_relevant, value)
+    return Linear(unjudged.segments, value, ratio(weight, normalizer), gains)
+
+
+def monotone(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
+    """Of a metric that never falls when the gain of a document rises."""
+    alone, grades = _alone(metric, judgments, unjudged, params)
+    value = metric(judgments, **params)
+
+    def all_with(document: int) -> Floats:
+        if alone[document] == 0:
+            return value
+        return metric(unjudged.judged(judgments, float(grades[document])), **params)
+
+    return Between(all_with(int(alone.argmin())), all_with(int(alone.argmax())))
+
+
+def _alone(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> tuple[Floats, Floats]:
+    """What a document adds to the sum of terms at a rank of weight 1, or its value alone, for each of the
+    grades that it may get and that a metric can tell apart; and these grades.
+    """
+    gain = params.get("gain")
+    mapped = [grade for grade, _ in gain] if isinstance(gain, tuple) else []
+    grades = distinct(np.concatenate([judgments.scale, mapped, [0.0, unjudged.top]]))
+    grades = grades[(grades >= 0) & (grades <= unjudged.top)]
+    count = len(grades)
+    table = Judgments(
+        Segments(np.arange(count + 1)),
+        grades,
+        np.ones(count),
+        np.zeros(count),
+        document=np.arange(count),
+        retrieved=np.ones(count, np.int64),
+        relevance_level=judgments.relevance_level,
+        scale=judgments.scale,
+    )
+    terms = metric.terms(table, **params)
+    if terms is None or terms.weight_at is None:
+        return metric(table, **params), grades
+    return terms.total / terms.weight_at(np.ones(1)), grades
+
+
+# --- metrics that count relevant documents
+
+
+class _Counts(Record, eq=False):
+    """The relevant documents of each query, and those that may be, (Q,) each."""
+
+    hits: Ints  # relevant, in the first ranks
+    relevant: Ints  # relevant, retrieved or not
+    within: Ints  # those that may be, in the first ranks
+    below: Ints  # likewise, below these
+
+    @classmethod
+    def of(cls, judgments: Judgments, unjudged: Unjudged, params: Params) -> _Counts:
+        rel, cutoff = params["rel"], params["cutoff"]
+        hits, relevant = judgments.hits(rel, cutoff).count, judgments.hits(rel).relevant
+        within = unjudged.within(cutoff)
+        below = unjudged.number - within
+        may_be, are = _relevance(judgments, unjudged, rel)
+        nothing = np.zeros_like(within)
+        if are:
+            return cls(hits + within, relevant + within + below, nothing, nothing)
+        return cls(hits, relevant, within, below) if may_be else cls(hits, relevant, nothing, nothing)
+
+    def limits(self, value: Callable[[Ints, Ints], Floats], empty: float) -> Open:
+        """Of a value that rises with the relevant documents in the first ranks, and falls with those below.
+        value: (hits, relevant) -> the value of each query; relevant is above 0.
+        """
+        smallest, largest = self.relevant + self.below, self.relevant + self.within
+        first = np.ones_like(self.hits)  # where nothing is relevant and none below can be, the first that is
+        hits, relevant = (np.where(smallest > 0, number, first) for number in (self.hits, smallest))
+        lowest = np.where(smallest + self.within > 0, value(hits, relevant), np.nan)
+        highest = np.where(largest > 0, value(self.hits + self.within, np.maximum(largest, 1)), np.nan)
+        return Between(*_or_empty(lowest, highest, self.relevant, empty))
+
+
+def _relevance(judgments: Judgments, unjudged: Unjudged, rel: float | None) -> tuple[bool, bool]:
+    """Whether a judge may find a document relevant, and whether any judgment makes it relevant (rel=0)."""
+    level = judgments.relevance_level if rel is None else rel
+    may_be, are = is_relevant(np.array([unjudged.top, 0.0]), level).tolist()
+    return may_be, are
+
+
+def _or_empty(lowest: Floats, highest: Floats, relevant: Ints, empty: float) -> tuple[Floats, Floats]:
+    """With the value of a query without a relevant document, where that is a world. NaN: there is no other."""
+    value = np.where(relevant == 0, empty, np.nan)
+    return np.fmin(lowest, value), np.fmax(highest, value)
+
+
+def share_found(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
+    """Of R@k."""
+    counts = _Counts.of(judgments, unjudged, params)
+    rank, segments = unjudged.rank, unjudged.segments
+    is_open = counts.within.any() or counts.below.any()
+    if not is_open:
+        rank, segments = rank[:0], segments.take(np.empty(0, np.int64))
+    return Share(
+        segments,
+        counts.hits.astype(np.float64),
+        (rank <= params["cutoff"]).astype(np.float64),
+        unjudged.below if is_open else counts.below,
+        counts.relevant,
+        empty=judgments.no_relevant,
+    )
+
+
+def share_of_possible(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
+    """Of relative_P@k."""
+    counts = _Counts.of(judgments, unjudged, params)
+    return counts.limits(lambda hits, all: hits / np.minimum(all, params["cutoff"]), judgments.no_relevant)
+
+
+def f_of_first(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
+    """Of F@k."""
+    counts, x, cutoff = _Counts.of(judgments, unjudged, params), params["x"], params["cutoff"]
+    return counts.limits(lambda hits, all: (x + 1) * hits / (x * all + cutoff), judgments.no_relevant)
+
+
+def one_or_all(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
+    """Of Success@k."""
+    if params["need"] == "one":
+        return monotone(metric, judgments, unjudged, params)
+    counts = _Counts.of(judgments, unjudged, params)
+    is_whole = counts.hits == counts.relevant
+    lowest = is_whole & (counts.relevant > 0) & (counts.below == 0)
+    highest = is_whole & (counts.relevant + counts.within > 0)
+    return Between(lowest.astype(np.float64), highest.astype(np.float64))
+
+
+Extremes = tuple[Floats, Floats]
+"""The lowest and the highest value of some queries, (n,) each, NaN where nothing can be relevant."""
+OfMatrices = Callable[[Bools, Bools, Ints, Ints], Extremes]
+"""A function as precision_limits()."""
+
+
+class _Ranks(Record, eq=False):
+    """Where the relevant documents stand, and those that may be relevant."""
+
+    hits: Hits  # the relevant ones
+    unjudged: Unjudged
+    retrieved: Ints  # the first ranks of each query, (Q,)
+    may_be: bool  # whether unjudged documents may be relevant
+    are: bool  # whether any judgment makes them relevant
+
+    @classmethod
+    def of(cls, judgments: Judgments, unjudged: Unjudged, rel: float | None, cutoff: int | None) -> _Ranks:
+        first = judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
+        may_be, are = _relevance(judgments, unjudged, rel)
+        return cls(judgments.hits(rel), unjudged, first, may_be, are)
+
+    def limits(self, queries: Ints, function: OfMatrices) -> Extremes:
+        """Of these queries what a function makes of their ranks."""
+        low, high = np.full((2, len(queries)), np.nan)
+        for part in batches(self.retrieved[queries]):
+            rows = queries[part]
+            width = max(int(self.retrieved[rows].max()), 1)
+            relevant = _matrix(self.hits.segments, self.hits.rank, rows, width)
+            judged = self.hits.relevant[rows]
+            is_open, below = np.zeros_like(relevant), np.zeros_like(judged)
+            if self.may_be:
+                is_open = _matrix(self.unjudged.segments, self.unjudged.rank, rows, width)
+                below = self.unjudged.number[rows] - is_open.sum(axis=1)
+            if self.are:
+                relevant, is_open = relevant | is_open, np.zeros_like(relevant)
+                judged, below = judged + self.unjudged.number[rows], np.zeros_like(below)
+            low[part], high[part] = function(relevant, is_open, judged, below)
+        return low, high
+
+
+def _matrix(segments: Segments, rank: Floats, queries: Ints, width: int) -> Bools:
+    """Which of the first ranks of these queries have one of the documents, (n, width)."""
+    counts = segments.lengths[queries]
+    rows = ranges(segments.offsets[:-1][queries], counts)
+    query = np.repeat(np.arange(len(queries)), counts)
+    inside = np.flatnonzero(rank[rows] <= width)
+    matrix = np.zeros((len(queries), width), bool)
+    matrix[query[inside], rank[rows[inside]].astype(np.int64) - 1] = True
+    return matrix
+
+
+def mean_of_precisions(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
+    """Of AP@k."""
+    cutoff = params["cutoff"]
+    most = np.inf if params["norm"] == "relevant" or cutoff is None else cutoff
+    ranks = _Ranks.of(judgments, unjudged, params["rel"], cutoff)
+    return _of_ranks(judgments, ranks, partial(precision_limits, most=most))
+
+
+def precision_at_relevant(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
+    """Of Rprec."""
+    return _of_ranks(judgments, _Ranks.of(judgments, unjudged, params["rel"], None), r_precision_limits)
+
+
+def _of_ranks(judgments: Judgments, ranks: _Ranks, function: OfMatrices) -> Open:
+    every = np.arange(judgments.segments.count)
+    relevant = ranks.hits.relevant + (ranks.unjudged.number if ranks.are else 0)
+    return Between(*_or_empty(*ranks.limits(every, function), relevant, judgments.no_relevant))
+
+
+def mean_over_levels(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
+    """Of µAP: by AP at each of the query's levels, and where its largest grade is below the top, at those that
+    unjudged documents may add.
+    """
+    largest, top = judgments.highest, unjudged.top
+    levels = judgments.levels
+    grade = np.maximum(judgments.ideal[judgments.ideal_levels.offsets[:-1]], 0.0)
+    step = grade - np.append(grade[1:], 0.0) * (levels.place < levels.lengths[levels.query] - 1)
+    low, high = np.zeros((2, judgments.segments.count))
+    for level in range(int(levels.lengths.max(initial=0))):
+        at = levels.offsets[:-1][levels.lengths > level] + level
+        at = at[grade[at] > 0]
+        queries = levels.query[at]
+        threshold = np.full(judgments.segments.count, np.inf)
+        threshold[queries] = grade[at]
+        # of the thresholds down to the next lower level, unjudged documents reach those up to the top
+        reached = np.clip(top - (grade[at] - step[at]), 0.0, step[at])
+        for may_be, part in (True, reached), (False, step[at] - reached):
+            some = np.flatnonzero(part > 0)
+            ranks = _at_level(judgments, unjudged, threshold, may_be)
+            weight = part[some] / largest[queries[some]]
+            for total, limit in zip((low, high), ranks.limits(queries[some], precision_limits), strict=True):
+                total[queries[some]] += weight * limit
+    return OuterBetween(*_with_higher(judgments, unjudged, low, high))
+
+
+def _at_level(judgments: Judgments, unjudged: Unjudged, threshold: Floats, may_be: bool) -> _Ranks:
+    """The ranks of what reaches the threshold of its query, (Q,)."""
+    reaches = judgments.grade >= threshold[judgments.query]
+    hits = Hits.of(judgments, reaches, judgments.segments.number(reaches))
+    return _Ranks(hits, unjudged, judgments.retrieved, may_be, False)
+
+
+def _with_higher(judgments: Judgments, unjudged: Unjudged, low: Floats, high: Floats) -> Extremes:
+    """The limits with those of worlds in which unjudged documents have grades above the largest judged one."""
+    largest, top = judgments.highest, unjudged.top
+    can_rise = np.flatnonzero((largest < top) & (unjudged.number > 0))
+    nothing = _at_level(judgments, unjudged, np.full(judgments.segments.count, np.inf), True)
+    lowest, highest = nothing.limits(can_rise, precision_limits)
+    share = largest[can_rise] / top
+    value = np.where(largest > 0, np.nan, judgments.no_relevant)
+    low, high = (np.where(largest > 0, limit, value) for limit in (low, high))
+    with_lowest = share * np.where(share > 0, low[can_rise], 0.0) + (1 - share) * lowest
+    with_highest = share * np.where(share > 0, high[can_rise], 0.0) + (1 - share) * highest
+    low[can_rise] = np.fmin(low[can_rise], with_lowest)
+    high[can_rise] = np.fmax(high[can_rise], with_highest)
+    return low, high
+
+
+# --- nDCG
+
+
+def normalized(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
+    """Of a DCG over that of the ideal ranking, whose gains are those of the grade alone."""
+    if params.get("ideal") == "max":
+        return linear(metric, judgments, unjudged, params)
+    terms = metric.terms(judgments, **params)
+    assert isinstance(terms, DiscountedTerms) and terms.weight_at is not None and terms.ideal is not None
+    best = terms.ideal()
+    assert isinstance(best, DiscountedTerms)
+    alone, _ = _alone(metric, judgments, unjudged, params)
+    last = np.inf if terms.cutoff is None else terms.cutoff
+    counts = np.isfinite(unjudged.rank) & (unjudged.rank <= last)
+    room = int(np.minimum(last, (best.segments.lengths + unjudged.number).max(initial=0)))
+    value = Normalized(
+        unjudged.segments,
+        terms.total,
+        np.where(counts, terms.weight_at(np.where(counts, unjudged.rank, 1.0)), 0.0),
+        unjudged.below,
+        Levels.of(best.segments, best.gain, float(alone.max())),
+        ideal=np.append(0.0, np.cumsum(terms.weight_at(np.arange(1.0, room + 1)))),
+        empty=np.where(terms.is_empty, judgments.no_relevant, 0.0),
+    )
+    # of a pair the ideal ranking of what each retrieved is its own
+    return Between(*value.limits()) if params.get("ideal") == "local" else value
+
+
+def _is_plain(params: Mapping[str, Any], scale: Floats) -> bool:
+    gain = params.get("gain")
+    return not isinstance(gain, tuple) or all(worth == 0 if grade == 0 else worth >= 0 for grade, worth in gain)
+
+
+_PLAIN = Condition("gain", "with gains of at least 0, and 0 of the grade 0", _is_plain)
+
+RECALL = Bounding("exact", find=share_found)
+CAPPED_RECALL = Bounding("exact", find=share_of_possible)
+F_MEASURE = Bounding("exact", find=f_of_first)
+SUCCESS = Bounding("exact", find=one_or_all)
+R_PRECISION = Bounding("exact", find=precision_at_relevant)
+AVERAGE_PRECISION = Bounding("exact", find=mean_of_precisions)
+OVER_LEVELS = Bounding("outer", find=mean_over_levels)
+LINEAR = Bounding("exact", find=linear)
+MONOTONE = Bounding("exact", find=monotone)
+NORMALIZED = Bounding("exact", find=normalized).where(_PLAIN)
