@@ -66,11 +66,7 @@ def kendall(judgments: Judgments) -> Terms:
     # best first among tied scores, so that a lower grade before a higher one is a discordant pair
     order = ties.descending(table.level.astype(np.float64))
     level = table.level[order]
-    # how many documents before each have a lower grade, and an equal one
-    lower, equal = np.zeros((2, len(level)))
-    for rows, groups, upper, before in within.bit_planes(level):
-        lower[rows] += np.where(upper, groups.place - before, 0)
-    equal[rows] = before  # in the last turn rows of equal level are together
+    lower, equal = within.lower_before(level)
     step = table.levels.offsets[1:][within.query] - 1 - level
     higher = table.ideal_levels.offsets[step] - within.offsets[within.query]
     higher_behind = higher - (within.place - lower - equal)

@@ -32,7 +32,7 @@ from gradeval.options import ALL_FEATURES, DEFAULT_TIES, LETOR_TIES, OF_QRELS, O
 from gradeval.records import Record
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import EACH, Collapse, Wanted
-from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
+from gradeval.tables.reduction import AnyTotal, Reduced, collect, collect_columns, total_of
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -110,10 +110,22 @@ class Run(Record, eq=False):
 
     def reduced(self, table: BlockTable, qrels: Qrels, jobs: int, wanted: Wanted | None = None) -> Reduced:
         """The same of its rows."""
-        of_run = qrels, self.ties
+        return self._collect(table, lambda ties: total_of(qrels, ties, self.collapse, wanted), jobs).reduced()
+
+    def collect(self, begin: Callable[[str], AnyTotal], jobs: int) -> AnyTotal:
+        """All lines, as a total takes them. begin: makes it, by the order of ties, and again for a second pass.
+        Raises InputError(s).
+        """
+        return self._collect(self.opened(), begin, jobs)
+
+    def _collect(self, table: BlockTable, begin: Callable[[str], AnyTotal], jobs: int) -> AnyTotal:
         if table.is_whole:
-            return reduce_columns(_rows(table), *of_run, table.name, self.collapse, wanted=wanted)
-        return with_fewer(lambda jobs: reduce_blocks(table, *of_run, jobs, self.collapse, wanted=wanted), jobs)
+            return collect_columns(_rows(table), begin, self.ties, table.name)
+
+        def read(jobs: int) -> AnyTotal:
+            return collect(table, lambda: (begin(self.ties), Problems(table.name)), jobs)
+
+        return with_fewer(read, jobs)
 
     def rows(self, keep: Callable[[Columns], Columns], jobs: int) -> Columns:
         """The rows that a filter of blocks keeps, from one pass over the run. Raises InputError(s)."""

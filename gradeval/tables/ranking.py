@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import Ids, KeyTable, repeats, salts
 from gradeval.formats.columns import Columns
@@ -71,6 +71,11 @@ class RunLines(Record):
         """Queries first:last."""
         bounds = self.bounds[first : last + 1]
         return self.take(slice(int(bounds[0]), int(bounds[-1])), self.query[first:last], bounds - bounds[0])
+
+    @cached_property
+    def by_score(self) -> _Sorted | None:
+        """The lines by score within their queries; None where they are in order, without ties."""
+        return _sorted(self)
 
     def compact(self) -> RunLines:
         """The same lines, which keep no other memory alive."""
@@ -148,6 +153,7 @@ class Ranked(Record):
     query: Ints  # the index of each query, (S,)
     retrieved: Ints  # how many documents each query retrieved, (S,)
     row: Ints  # the judgments (rows of the qrels) that were retrieved, (n,)
+    segment: Ints  # which of the S queries each of these is of, (n,)
     rank: Ints  # of each of these, (n,)
     score: Floats  # likewise
     line: Ints  # which of the lines each is, (n,)
@@ -199,8 +205,9 @@ def find(lines: RunLines, qrels: Qrels, ties: str = "trec") -> Ranked:
         lines.query,
         np.diff(lines.bounds),
         row,
-        position - above,
-        lines.score[pairs.at],
+        segment,
+        rank=position - above,
+        score=lines.score[pairs.at],
         line=pairs.at,
         ties=Ties(row[tied.row], tied.first - above_tied, tied.last - above_tied),
         identical=identical,
@@ -272,7 +279,7 @@ def _query_of(lines: RunLines) -> Ints:
 
 def _positions(lines: RunLines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ties]:
     """Where each hit is in sorted lines; and which hits are tied, with the positions of their scores."""
-    by_score = _sorted(lines)
+    by_score = lines.by_score
     if by_score is None:
         return hits, NO_TIES
     position = by_score.position[hits]
@@ -320,7 +327,7 @@ def unjudged_lines(
     is_judged[ranked.line] = True
     start = lines.bounds[query[ranked.line]]
     is_taken[start + ranked.rank - 1] = True
-    by_score = _sorted(lines)
+    by_score = lines.by_score
     line = np.arange(len(query)) if by_score is None else by_score.line
     line = line[~is_judged[line]]
     [position] = (~is_taken).nonzero()
@@ -358,6 +365,26 @@ def _in_order_of_ties(lines: RunLines, unjudged: UnjudgedLines, is_wanted: Bools
     return line
 
 
+class _Order(Record, eq=False):
+    """All lines by rank within their queries."""
+
+    line: Ints  # at each position, (n,)
+    is_tied: Bools  # whether it has the score of the one at the position before, (n,)
+
+
+def ranked_lines(lines: RunLines, ties: str) -> _Order:
+    """The lines of whole queries by rank. ties: as in find(), but those that need grades."""
+    rows = np.arange(len(lines.score))
+    is_tied = np.zeros(len(rows), bool)
+    if lines.by_score is None:
+        return _Order(rows, is_tied)
+    is_tied[lines.by_score.repeated] = True
+    position, _ = _positions(lines, rows, np.zeros(len(rows)), ties)
+    line = np.empty_like(rows)
+    line[position] = rows
+    return _Order(line, is_tied)
+
+
 class _Sorted(Record, eq=False):
     """Lines by score within their queries, equal ones as they stand."""
 
@@ -367,7 +394,6 @@ class _Sorted(Record, eq=False):
 
 
 def _sorted(lines: RunLines) -> _Sorted | None:
-    """None where the lines are in order, without ties."""
     score, bounds = lines.score, lines.bounds
     before_start = bounds[1:-1] - 1
     is_below = score[1:] < score[:-1]

@@ -51,6 +51,8 @@ class Reduced(Record):
 class Total:
     """Collects what is found, query by query. ties: as in ranking.find(). collapse: lines of one document."""
 
+    keeps_ranks = True  # of judged documents
+
     def __init__(self, qrels: Qrels, ties: str, collapse: Collapse = EACH) -> None:
         self.qrels = qrels
         self.ties_rule = ties
@@ -59,13 +61,17 @@ class Total:
         self.unjudged = 0
         self.ties = [ranking.NO_TIES]
         self.identical = [ranking.NO_IDENTICAL_IDS]
-        self.rank = np.full(len(qrels.grade), np.inf)
-        self.score = np.full(len(qrels.grade), -np.inf)
+        judgments = len(qrels.grade) if self.keeps_ranks else 0
+        self.rank = np.full(judgments, np.inf)
+        self.score = np.full(judgments, -np.inf)
         self.tag = b""
         self.ranks = RankCheck()
         self.extra = ExtraFields()
         self.lines = self.collapsed = 0
         self.repeats = LineProblems()  # duplicate documents
+
+    def see(self, index: Ints, queries: Ids) -> None:
+        """Take the ids of queries with these indices, before their lines; several threads call it."""
 
     def find(self, lines: RunLines) -> Ranked:
         """The judged documents in the lines of whole queries; several threads call it."""
@@ -158,7 +164,7 @@ def _joined(parts: list[_Arrays]) -> _Arrays:
     return type(parts[0])(*map(np.concatenate, columns))
 
 
-def _total(qrels: Qrels, ties: str, collapse: Collapse, wanted: Wanted | None) -> Total:
+def total_of(qrels: Qrels, ties: str, collapse: Collapse, wanted: Wanted | None) -> Total:
     return Total(qrels, ties, collapse) if wanted is None else WithUnjudged(qrels, ties, collapse, wanted)
 
 
@@ -174,6 +180,11 @@ def reduce_columns(
     """Reduce a run that is in memory. wanted: of the unjudged documents. Raises InputError(s), such as for
     duplicate documents.
     """
+    return collect_columns(columns, lambda ties: total_of(qrels, ties, collapse, wanted), ties, path).reduced()
+
+
+def collect_columns(columns: Columns, begin: Callable[[str], AnyTotal], ties: str, path: str) -> AnyTotal:
+    """Reduce a run that is in memory. begin: makes what collects it, by the order of ties."""
     problems = Problems(path)
     problems.add(columns.problems)
     problems.check()
@@ -181,13 +192,16 @@ def reduce_columns(
         raise no_data(path, columns.lines, columns.left_out)
     if ties == "trec" and columns.numbered:  # names that are numbers are ordered as numbers
         ties = ranking.REVERSED
-    total = _total(qrels, ties, collapse, wanted)
-    total.add(total.find(RunLines.of(columns, qrels)), 0)
+    total = begin(ties)
+    total.see(ranking.query_indices(total.qrels, columns.queries), columns.queries)
+    total.add(total.find(RunLines.of(columns, total.qrels)), 0)
+    if columns.numbered:
+        total.identical.clear()
+        total.identical.append(ranking.NO_IDENTICAL_IDS)
     total.note(columns, 0)
     total.report(problems)
     problems.check()
-    reduced = total.reduced()
-    return reduced.replace(identical=ranking.NO_IDENTICAL_IDS) if columns.numbered else reduced
+    return total
 
 
 def reduce_blocks(
@@ -200,7 +214,7 @@ def reduce_blocks(
     wanted: Wanted | None = None,
 ) -> Reduced:
     """Reduce a run of any length. wanted: of the unjudged documents. Raises InputError(s)."""
-    total = collect(table, lambda: (_total(qrels, ties, collapse, wanted), Problems(table.name)), jobs)
+    total = collect(table, lambda: (total_of(qrels, ties, collapse, wanted), Problems(table.name)), jobs)
     return total.reduced()
 
 
@@ -257,6 +271,7 @@ class _OnePass:
         if not count:
             return _Part.of(read, [])
         query = ranking.query_indices(self.total.qrels, read.queries, by_key=True)
+        self.total.see(query, read.queries)
         if len(distinct(query)) < count:
             raise QueryNotGrouped
         lines = RunLines(query, read.bounds, read.documents, score=read.value, line=read.line, rank=read.rank)
@@ -328,10 +343,11 @@ class _Shares:
     of unjudged queries.
     """
 
-    def __init__(self, file: Any, table: BlockTable, qrels: Qrels) -> None:
+    def __init__(self, file: Any, table: BlockTable, total: Total) -> None:
         self.file = file
         self.table = table
-        self.qrels = qrels
+        self.total = total
+        self.qrels = total.qrels
         self.count = min(table.expected_size // _SHARE + 1, 2**15)
         self.offsets: list[Ints] = []  # for each block: those of each share's rows and ids, (3, count + 1)
         self.row_type = _ROW
@@ -340,6 +356,7 @@ class _Shares:
         """A block by share: rows, ids of documents and of unjudged queries, and the offsets of the shares."""
         read = self.table.columns(block)
         number = ranking.query_indices(self.qrels, read.queries, by_key=True)
+        self.total.see(number, read.queries)
         group = np.repeat(np.arange(len(number)), np.diff(read.bounds))
         share = (number[group] % self.count).astype(np.uint16)
         order = np.argsort(share, kind="stable")
@@ -406,7 +423,7 @@ def collect_by_sorting(table: BlockTable, total: AnyTotal, problems: Problems, j
     import tempfile
 
     with tempfile.TemporaryFile() as file:
-        shares = _Shares(file, table, total.qrels)
+        shares = _Shares(file, table, total)
         for before, part in problems.until_enough(ordered_map(shares.sort, table.blocks(), jobs)):
             total.note(part, before)
             shares.write(part, before)

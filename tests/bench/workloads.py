@@ -119,6 +119,7 @@ COLLECTIONS: dict[str, tuple[int, int, int, dict[str, int]]] = {
     "i": (1000, 100, 10, {"bm25": 100}),
     "j": (1000, 1000, 75, {"bm25": 1000}),
     "k": (5000, 100, 100, {"bm25": 10}),
+    "l": (6980, 1000, 75, {"bm25": 1000}),
 }
 
 
@@ -165,6 +166,16 @@ def twenty_runs(folder: Path, scale: float) -> None:
                 file.write(run_lines(queries, reordered, f"run{number:02}", rng))
 
 
+def moved(folder: Path, scale: float) -> None:
+    """(l) (a), and another run whose order is near it."""
+    rng = np.random.default_rng([SEED, 1])
+    with (folder / "new.txt").open("wb") as file:
+        for queries, documents, _, _ in collection(scaled(6980, scale), 1000, 75):
+            places = np.arange(documents.shape[1]) + rng.normal(0, 50, documents.shape)
+            order = np.argsort(places, axis=1)[:, :1000]
+            file.write(run_lines(queries, np.take_along_axis(documents, order, axis=1), "new", rng))
+
+
 def shuffled(folder: Path, scale: float) -> None:
     """(g) (a) with its lines in no order."""
     run = folder / "bm25.txt"
@@ -201,7 +212,7 @@ def main(path: str, name: str, scale: str = "1") -> None:
     if name in COLLECTIONS:
         queries, *sizes = COLLECTIONS[name]
         write_collection(folder, scaled(queries, float(scale)), *sizes)  # type: ignore[arg-type]
-    if more := {"e": letor, "f": twenty_runs, "g": shuffled, "i": on_spark, "j": scores}.get(name):
+    if more := {"e": letor, "f": twenty_runs, "g": shuffled, "i": on_spark, "j": scores, "l": moved}.get(name):
         more(folder, float(scale))
 
 

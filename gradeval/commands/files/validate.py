@@ -6,7 +6,7 @@ import math
 import os
 from codecs import getincrementaldecoder
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,6 @@ from gradeval.errors import InputError, InputErrors, OptionError, first_names, n
 from gradeval.evaluation.caveats import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.file_formats import Format
-from gradeval.formats.columns import Columns
 from gradeval.formats.detect import format_of, role_of
 from gradeval.formats.diagnostics import LineProblems, Problem, Problems, no_data, shown
 from gradeval.formats.scan import CR, LF, SPACE, TAB
@@ -33,7 +32,7 @@ from gradeval.render.document import Block as Part
 from gradeval.render.printable import Printable, Tabular
 from gradeval.render.table import BOLD, DIM, styled
 from gradeval.tables import ranking
-from gradeval.tables.load import TableFile, check_inputs, open_file
+from gradeval.tables.load import NOTHING_JUDGED, TableFile, check_inputs, open_file
 from gradeval.tables.qrels import JudgmentRows, Qrels, all_unlabelled, is_relevant
 from gradeval.tables.reduction import Reduced, Total, collect
 from gradeval.version import schema_of
@@ -349,7 +348,6 @@ DEFAULT_MAX_ERRORS = 10_000
 MAX_ERRORS = 10**9
 _DELIMITERS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 _HEAD = 1 << 16  # bytes in which a delimiter is looked for
-_NO_QRELS = Qrels("", Ids.of([]), np.zeros(1, np.int64), Ids.of([]), np.empty(0))
 
 
 @takes({"rel": Options.table["rel"], **OF_FILES})
@@ -466,7 +464,7 @@ class Checks:
         _warn_of(report, NoticeKind.NO_RELEVANT, qrels, without, *texts)
 
     def _run(self, file: TableFile, report: FileReport) -> None:
-        qrels = self.judgments or _NO_QRELS
+        qrels = self.judgments or NOTHING_JUDGED.qrels
         names = dict[int, bytes]()
         problems = AllProblems(file.source.name, report.errors)
 
@@ -476,13 +474,7 @@ class Checks:
             problems = AllProblems(file.source.name, report.errors)
             return CountedRun(qrels, report, names, ranking.Collapse.of(self.options)), problems
 
-        def columns(block: Any) -> Columns:
-            read = file.table.columns(block)
-            index = ranking.query_indices(qrels, read.queries, by_key=True).tolist()
-            names.update(zip(index, read.queries.tolist(), strict=True))
-            return read
-
-        run = with_fewer(lambda jobs: collect(file.table.replace(columns=columns), begin, jobs), self.jobs)
+        run = with_fewer(lambda jobs: collect(file.table, begin, jobs), self.jobs)
         report.end = problems.end
         if not run.lines:
             return
@@ -615,12 +607,15 @@ class CountedRun(Total):
     """What evaluations keep of a run, with its facts. report: of the file. names: query ids by their index."""
 
     def __init__(
-        self, qrels: Qrels, report: FileReport, names: Mapping[int, bytes], collapse: ranking.Collapse
+        self, qrels: Qrels, report: FileReport, names: dict[int, bytes], collapse: ranking.Collapse
     ) -> None:
         super().__init__(qrels, "trec", collapse)
         self.file_report, self.names = report, names
         self.details: list[Ints] = []
         self.has_ranks = False
+
+    def see(self, index: Ints, queries: Ids) -> None:
+        self.names.update(zip(index.tolist(), queries.tolist(), strict=True))
 
     def find(self, lines: ranking.RunLines) -> ranking.Ranked:
         """With six numbers of each query, (6, S): its index; its documents, and those with a tied score;

@@ -1,0 +1,393 @@
+"""Rankings compared without judgments: rank-biased overlap, overlap of the first ranks, rank correlation.
+
+Pairs of ranked lists are columns: the documents of each list by rank, and those that both lists have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Bools, Floats, Ints, cached_property
+from gradeval.arrays.segments import Segments, ranges, ratio
+from gradeval.records import Record
+
+RBO_TIES = ("b", "w", "a")
+NEGLIGIBLE = 40  # e^-40 of the weight of the first rank does not change a sum
+_CELLS = 1 << 18  # depths of lists that are held at once
+_STEPS = 1 << 20  # depths of tied documents that are
+_SAME = 12  # decimals: a list with itself has 1, in whatever order its shares are added
+
+
+class RankedLists(Record, eq=False):
+    """Q ranked lists."""
+
+    segments: Segments  # the documents of each by rank
+    is_tied: Bools  # whether each has the score of the one before it in its list, (N,)
+
+    @cached_property
+    def has_ties(self) -> bool:
+        return bool(self.is_tied.any())
+
+    @cached_property
+    def spans(self) -> tuple[Ints, Ints]:
+        """The ranks of the first and the last document with the score of each, (N,) and (N,)."""
+        if not self.has_ties:
+            rank = self.segments.place + 1
+            return rank, rank
+        starts = np.flatnonzero(~self.is_tied)
+        lengths = np.diff(starts, append=len(self.is_tied))
+        first = (self.segments.place[starts] + 1).repeat(lengths)
+        return first, first + lengths.repeat(lengths) - 1
+
+    @cached_property
+    def in_ties(self) -> Bools:
+        """Which documents have the score of another one, (N,)."""
+        in_ties: Bools = self.is_tied | np.append(self.is_tied[1:], False)[: len(self.is_tied)]
+        return in_ties
+
+    def first(self, depth: int) -> RankedLists:
+        """The first ranks of each list; all of it where the last of these is tied with the next."""
+        lengths = self.segments.lengths
+        longer = np.flatnonzero(lengths > depth)
+        longer = longer[~self.is_tied[self.segments.offsets[longer] + depth]]
+        cut = lengths.copy()
+        cut[longer] = depth
+        rows = ranges(self.segments.offsets[:-1], cut)
+        return RankedLists(Segments(np.append(0, np.cumsum(cut))), self.is_tied[rows])
+
+    def take(self, first: int, last: int) -> RankedLists:
+        """Lists first:last."""
+        offsets = self.segments.offsets[first : last + 1]
+        return RankedLists(Segments(offsets - offsets[0]), self.is_tied[offsets[0] : offsets[-1]])
+
+    def to_depth(self, column: Ints, width: int) -> Ints:
+        """A column of the documents as (Q, width), the rank itself behind the end of a list."""
+        lengths = np.minimum(self.segments.lengths, width)
+        table = np.tile(np.arange(1, width + 1), (self.segments.count, 1))
+        table[np.arange(width) < lengths[:, None]] = column[ranges(self.segments.offsets[:-1], lengths)]
+        return table
+
+
+class RankedPairs(Record, eq=False):
+    """Q pairs of ranked lists, and the C documents that both lists of a pair have."""
+
+    lists: tuple[RankedLists, RankedLists]
+    # the rows of these documents in the lists, (2, C), by rank in the first list; pairs in order
+    rows: Ints
+
+    @property
+    def count(self) -> int:
+        return self.lists[0].segments.count
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """Of the lists, (2, Q)."""
+        return np.array([side.segments.lengths for side in self.lists])
+
+    @cached_property
+    def query(self) -> Ints:
+        """The pair of each common document, (C,)."""
+        query: Ints = self.lists[0].segments.query[self.rows[0]]
+        return query
+
+    @cached_property
+    def common(self) -> Segments:
+        """The common documents by pair."""
+        return Segments(np.searchsorted(self.rows[0], self.lists[0].segments.offsets))
+
+    @cached_property
+    def ranks(self) -> Ints:
+        """Of the common documents in both lists, (2, C)."""
+        sides = zip(self.lists, self.rows, strict=True)
+        return np.array([rows - side.segments.offsets[self.query] + 1 for side, rows in sides])
+
+    @cached_property
+    def spans(self) -> tuple[Ints, Ints]:
+        """The ranks of the first and the last document with the score of each, in both lists, (2, C) each."""
+        sides = zip(self.lists, self.rows, strict=True)
+        spans = [[end[rows] for end in side.spans] for side, rows in sides]
+        return np.array([first for first, _ in spans]), np.array([last for _, last in spans])
+
+    @cached_property
+    def positions(self) -> Ints:
+        """How many common documents are above each in each list, (2, C)."""
+        is_common = np.zeros(len(self.lists[1].is_tied), bool)
+        is_common[self.rows[1]] = True
+        in_second = self.lists[1].segments.running_count(is_common)[self.rows[1]] - 1
+        return np.array([self.common.place, in_second])
+
+    @cached_property
+    def above_in_both(self) -> Ints:
+        """How many common documents are above each in both lists, (C,)."""
+        return self.common.lower_before_in_order(self.positions[1])
+
+    def first(self, depth: int) -> RankedPairs:
+        """The first ranks of each list, as RankedLists.first() has them."""
+        if not (self.lengths > depth).any():
+            return self
+        old, new = (side.first(depth) for side in self.lists)
+        lengths = np.array([old.segments.lengths, new.segments.lengths])
+        within = np.flatnonzero((self.ranks <= lengths[:, self.query]).all(axis=0))
+        begins = np.array([side.segments.offsets[self.query[within]] for side in (old, new)])
+        return RankedPairs((old, new), begins + self.ranks[:, within] - 1)
+
+    def parts(self, width: int) -> Iterator[RankedPairs]:
+        """Some pairs at a time, so that numbers of them to this depth are few."""
+        step = max(1, _CELLS // max(width, 1))
+        if step >= self.count:
+            yield self
+            return
+        for start in range(0, self.count, step):
+            end = min(start + step, self.count)
+            begin = np.array([[side.segments.offsets[start]] for side in self.lists])
+            rows = self.rows[:, slice(*self.common.offsets[[start, end]].tolist())] - begin
+            yield RankedPairs((self.lists[0].take(start, end), self.lists[1].take(start, end)), rows)
+
+    def counted_to(self, depth: Ints, width: int, rows: Bools | slice = slice(None)) -> Ints:
+        """How many of these common documents have at most each depth, (Q, width). depth: of each, (C,)."""
+        within = depth <= width
+        cell = (self.query[rows] * width + depth - 1)[within]
+        counts = np.bincount(cell, minlength=self.count * width).reshape(self.count, width)
+        total: Ints = counts.cumsum(axis=1)
+        return total
+
+
+# --- rank-biased overlap
+
+
+class RBO(NamedTuple):
+    """Of each pair, (Q,)."""
+
+    value: Floats  # extrapolated
+    low: Floats  # whatever follows below the lists
+    high: Floats
+
+
+def rank_biased_overlap(pairs: RankedPairs, p: float = 0.9, ties: str = "b") -> RBO:
+    """Rank-biased overlap, extrapolated, with its lowest and highest value.
+
+    RBO = (1 - p) / p (Σ_{d <= l} A_d p^d + tail), with the agreement A_d of the first d documents of both
+    lists, of which the longer one has l. At depth d, a document whose score has the ranks t to b contributes
+    c = 1 if t <= d (ties 'w'), or (d - t + 1) / (b - t + 1) from t to b (a, b). X_d = Σ c_1 c_2 of the common
+    documents; A_d = 2 X / (Σ c_1 + Σ c_2) (w), X / d (a), X / sqrt(Σ c_1² Σ c_2²) (b). Behind the end s of the
+    shorter list, X_d gets what its unseen documents add: (d - s) A_s mean(c of what only the longer list has)
+    for the value; 0 for the lowest; for the highest the sum of c of the first d - s of these. Tails as in the
+    sources.
+
+    p: the probability that a user continues to the next rank. ties: 'b', 'w', or 'a', by which a list with ties
+    has less than 1 with itself. Two empty lists have 1, an empty and another one 0. Values in [0, 1].
+    Source: Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", TOIS 2010; ties: Corsi and
+    Urbano, "The treatment of ties in rank-biased overlap", SIGIR 2024.
+    """
+    depth = math.ceil(NEGLIGIBLE / (1 - p))  # ranks below it have no weight
+    width = min(depth, int(pairs.lengths.max(initial=0)))
+    if not width:
+        return RBO(*np.ones((3, pairs.count)))
+    parts = [_rbo(part, p, ties, width) for part in pairs.first(depth).parts(width)]
+    values = np.concatenate(parts, axis=1).round(_SAME)
+    shorter, longer = np.sort(pairs.lengths, axis=0)
+    values[:, shorter == 0] = 0.0
+    values[:, longer == 0] = 1.0
+    return RBO(*values)
+
+
+def _rbo(pairs: RankedPairs, p: float, ties: str, width: int) -> Floats:
+    """(3, Q): the value, the lowest, the highest. width: the last depth that counts."""
+    depth = np.arange(1, width + 1)
+    shorter, longer = np.minimum(np.sort(pairs.lengths, axis=0), width)
+    overlap = _overlaps(pairs, ties, width)
+    size = _sizes(pairs, ties, width)
+    agreement = np.where(depth <= longer[:, None], overlap / size, 0.0)
+    weight = p**depth
+    sums = np.tile((agreement * weight).sum(axis=1), (3, 1))
+    last = np.maximum(np.array([shorter, longer]) - 1, 0)
+    row = np.arange(pairs.count)
+    at_shorter = np.where(shorter > 0, agreement[row, last[0]], 0.0)
+    uneven = np.flatnonzero(shorter < longer)
+    if len(uneven):
+        more, most = _unseen(pairs, ties, width)
+        beyond = (depth > shorter[:, None]) & (depth <= longer[:, None])
+        share = np.where(beyond, weight / size, 0.0)
+        sums[0] += at_shorter * (share * more).sum(axis=1)
+        sums[2] += (share * most).sum(axis=1)
+    sums += _tails(overlap[row, last[1]].round(), shorter, longer, at_shorter, p)
+    values: Floats = (1 - p) / p * sums
+    return values
+
+
+def _tails(common: Floats, shorter: Ints, longer: Ints, at_shorter: Floats, p: float) -> Floats:
+    """What the depths below the longer list add, (3, Q). common: documents in both. at_shorter: agreement."""
+    full = (longer + shorter - common).astype(np.int64)  # the depth where all are common at most
+    depth = np.arange(1, int(full.max(initial=0)) + 1)
+    powers, inverse = (np.append(0.0, np.cumsum(term)) for term in (p**depth, p**depth / depth))
+    extrapolated = ratio(common + (longer - shorter) * at_shorter, longer) * p ** (longer + 1) / (1 - p)
+    lowest = common * (-math.log1p(-p) - inverse[longer])
+    filling = 2 * (powers[full] - powers[longer]) - full * (inverse[full] - inverse[longer])
+    return np.array([extrapolated, lowest, filling + p ** (full + 1.0) / (1 - p)])
+
+
+def _sizes(pairs: RankedPairs, ties: str, width: int) -> Floats:
+    """What the overlap is divided by at each depth, (Q, width)."""
+    depth = np.arange(1.0, width + 1)
+    if ties == "a" or not any(side.has_ties for side in pairs.lists):
+        return np.tile(depth, (pairs.count, 1))
+    if ties == "w":
+        counts = [side.to_depth(side.spans[1], width) for side in pairs.lists]
+        mean: Floats = np.add(*counts) / 2
+        return mean
+    squares = []
+    for side in pairs.lists:
+        first, last = (side.to_depth(end, width) for end in side.spans)
+        squares.append(first - 1 + np.square(depth - first + 1) / (last - first + 1))
+    size: Floats = np.sqrt(squares[0] * squares[1])
+    return size
+
+
+def _overlaps(pairs: RankedPairs, ties: str, width: int) -> Floats:
+    """X_d of each depth, (Q, width)."""
+    first, last = pairs.spans
+    if ties == "w" or not any(side.has_ties for side in pairs.lists):
+        return pairs.counted_to(first.max(axis=0), width).astype(np.float64)
+    begin, end = first.max(axis=0), last.max(axis=0)
+    overlap = pairs.counted_to(end, width).astype(np.float64)
+    rising = np.flatnonzero((begin < end) & (begin <= width))
+    steps = np.minimum(end[rising] - 1, width) - begin[rising] + 1
+    for some in np.array_split(np.arange(len(rising)), int(steps.sum()) // _STEPS + 1):
+        rows, count = rising[some], steps[some]
+        depth = ranges(begin[rows], count)
+        rows = rows.repeat(count)
+        shares = np.minimum((depth - first[:, rows] + 1) / (last - first + 1)[:, rows], 1.0)
+        cell = pairs.query[rows] * width + depth - 1
+        overlap += np.bincount(cell, shares[0] * shares[1], overlap.size).reshape(overlap.shape)
+    return overlap
+
+
+def _unseen(pairs: RankedPairs, ties: str, width: int) -> tuple[Floats, Floats]:
+    """What the documents that the shorter list would have below its end add to the overlap at each depth, (Q,
+    width): at the agreement 1 of its end for the value, and at most.
+    """
+    depth = np.arange(1, width + 1)
+    is_first_longer = (pairs.lengths[0] > pairs.lengths[1])[:, None]
+    both = [[side.to_depth(end, width) for end in side.spans] for side in pairs.lists]
+    first, last = (np.where(is_first_longer, ours, theirs) for ours, theirs in zip(*both, strict=True))
+    tops, _ = pairs.spans
+    of_common = np.where(is_first_longer[pairs.query, 0], tops[0], tops[1])
+    counted = np.pad(pairs.counted_to(of_common, width), ((0, 0), (1, 0)))
+    above = np.take_along_axis(counted, first - 1, axis=1)  # common ones above the group of each depth
+    whole = first - 1 - above  # those above it that only the longer list has
+    partial = last - first + 1 - (counted[:, 1:] - above)
+    share = np.ones(first.shape) if ties == "w" else (depth - first + 1) / (last - first + 1)
+    unseen = np.maximum(depth - np.minimum(*pairs.lengths)[:, None], 0)
+    mean = (whole + share * partial) / np.maximum(whole + partial, 1)
+    most = np.minimum(unseen, whole) + share * np.clip(unseen - whole, 0, partial)
+    return unseen * mean, most
+
+
+# --- the first ranks
+
+
+def first_ranks(pairs: RankedPairs, cutoffs: Sequence[int]) -> Mapping[str, Floats]:
+    """What the first k documents of both lists have in common, by measure, (Q,) each.
+
+    overlap@k = |A ∩ B| / min(k, longest); jaccard@k = |A ∩ B| / |A ∪ B|; AO@k, the mean of overlap@1 … k; all 1
+    where both are empty. same@k: whether they are the same in order, same_set@k: as sets. new@k: how many only
+    the second list has in its first k, lost@k: only the first list; up@k, down@k: in both, at a smaller or
+    larger rank of the second. same@1 is there for any cutoffs. Unit free, or counts.
+    """
+    parts = [_first_ranks(part, cutoffs) for part in pairs.parts(max(cutoffs))]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _first_ranks(pairs: RankedPairs, cutoffs: Sequence[int]) -> Mapping[str, Floats]:
+    width = max(cutoffs)
+    old, new = pairs.ranks
+    both = pairs.counted_to(np.maximum(old, new), width)
+    longest = pairs.lengths.max(axis=0)
+    at_most = np.minimum(np.arange(1, width + 1), longest[:, None])
+    overlap = np.where(at_most > 0, both / np.maximum(at_most, 1), 1.0)
+    in_place = pairs.counted_to(old[old == new], width, old == new)
+    moved = {"up": new < old, "down": new > old}
+    values: dict[str, Floats | Ints | Bools] = {}
+    for k in dict.fromkeys([1, *cutoffs]):
+        retrieved = np.minimum(pairs.lengths, k)
+        common = both[:, k - 1]
+        is_even = retrieved[0] == retrieved[1]
+        values[f"overlap@{k}"] = overlap[:, k - 1]
+        values[f"jaccard@{k}"] = ratio(common, retrieved.sum(axis=0) - common, empty=1.0)
+        values[f"AO@{k}"] = overlap[:, :k].mean(axis=1)
+        values[f"same@{k}"] = is_even & (in_place[:, k - 1] == retrieved[0])
+        values[f"same_set@{k}"] = is_even & (common == retrieved[0])
+        values[f"new@{k}"] = retrieved[1] - common
+        values[f"lost@{k}"] = retrieved[0] - common
+        within = np.maximum(old, new) <= k
+        for name, rows in moved.items():
+            values[f"{name}@{k}"] = np.bincount(pairs.query[rows & within], minlength=pairs.count)
+    return {name: value.astype(np.float64) for name, value in values.items()}
+
+
+# --- rank correlation
+
+
+def correlations(pairs: RankedPairs) -> tuple[Floats, Floats]:
+    """Kendall's τ-b of the scores, and the AP correlation of the ranks, over the documents in both lists, (Q,).
+
+    τ-b = (concordant - discordant pairs) / sqrt((pairs not tied in one) (pairs not tied in the other)). τ_AP =
+    2 / (n - 1) Σ_{i = 2 … n} C(i) / (i - 1) - 1, with C(i) the documents above rank i of the one list that are
+    above its document in the other too; the mean of both directions. Values in [-1, 1]; NaN below 2 documents,
+    and τ-b where all of them are tied in one list.
+    Source: Kendall, "The treatment of ties in ranking problems", Biometrika 1945; Yilmaz, Aslam and Robertson,
+    "A new rank correlation coefficient for information retrieval", SIGIR 2008.
+    """
+    within = pairs.common
+    surplus = within.sum(2 * pairs.above_in_both - within.place)
+    apart = np.tile(within.lengths * (within.lengths - 1) / 2, (2, 1))
+    if any(side.has_ties for side in pairs.lists):
+        first, second, both = _tied_pairs(pairs)
+        surplus -= first.surplus + second.surplus - both.surplus
+        apart -= [first.pairs, second.pairs]
+    tau = ratio(surplus, np.sqrt(apart[0]) * np.sqrt(apart[1]), empty=np.nan)
+    return tau, _tau_ap(pairs)
+
+
+class _Surplus(NamedTuple):
+    """Pairs of documents, (Q,) each."""
+
+    surplus: Floats  # those in the same order by rank in both lists less the others
+    pairs: Floats
+
+
+def _tied_pairs(pairs: RankedPairs) -> Iterator[_Surplus]:
+    """Those tied in the first list, in the second, and in both."""
+    old, new = (side.in_ties[rows] for side, rows in zip(pairs.lists, pairs.rows, strict=True))
+    yield _tied(pairs, old, (0,))
+    yield _tied(pairs, new, (1,))
+    yield _tied(pairs, old & new, (0, 1))
+
+
+def _tied(pairs: RankedPairs, are_tied: Bools, sides: Sequence[int]) -> _Surplus:
+    """are_tied: which documents are, in the lists of these sides."""
+    documents = np.flatnonzero(are_tied)
+    query = pairs.query[documents]
+    tops = [pairs.lists[side].spans[0][pairs.rows[side, documents]] for side in sides]
+    old, new = pairs.ranks[:, documents]
+    order = np.lexsort((old, *tops, query))
+    columns = np.array([query, *tops])[:, order]
+    starts = np.flatnonzero((np.diff(columns, axis=1, prepend=-1) != 0).any(axis=0))
+    within = Segments(np.append(starts, len(order)))
+    position = np.empty_like(order)
+    position[np.lexsort((new[order], within.query))] = within.place
+    surplus = 2 * within.lower_before_in_order(position) - within.place
+    sums = (np.bincount(columns[0], values, pairs.count) for values in (surplus, within.place))
+    return _Surplus(*(total.astype(np.float64, copy=False) for total in sums))
+
+
+def _tau_ap(pairs: RankedPairs) -> Floats:
+    within = pairs.common
+    first, second = (ratio(pairs.above_in_both, above) for above in pairs.positions)
+    # the mean of both directions: 2 / (n - 1) of half the sum of both
+    mean = ratio(within.sum(first + second), within.lengths - 1, empty=np.nan)
+    return np.where(within.lengths > 1, mean - 1, np.nan)
