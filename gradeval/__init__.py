@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gradeval.commands.files.convert import convert as convert
     from gradeval.commands.files.validate import Validation as Validation
     from gradeval.commands.files.validate import validate as validate
+    from gradeval.commands.fuse.fuse import Fusion as Fusion
+    from gradeval.commands.fuse.fuse import fuse as fuse
     from gradeval.commands.gate.gate import GateReport as GateReport
     from gradeval.commands.gate.gate import gate as gate
     from gradeval.commands.plot import pictures as plot  # noqa: F401
@@ -58,6 +60,7 @@ _NAMES = {
     "commands.files.convert": "convert",
     "commands.files.validate": "Validation validate",
     "commands.gate.gate": "GateReport gate",
+    "commands.fuse.fuse": "Fusion fuse",
     "commands.pool.pool": "Pool pool",
     "commands.report.report": "Report report",
     "errors": "GradevalError InputError MetricError OptionError",

@@ -162,6 +162,17 @@ class Agreement(Runs, total=False):
     seed: int  # 1
 
 
+class FuseKeywords(GateKeywords, total=False):
+    method: Literal['rrf', 'sum', 'wsum']  # 'rrf'
+    norm: Literal['minmax', 'zmuv', 'none']  # 'minmax'
+    weights: str | Iterable[float] | None  # None
+    k: int  # 60
+    top: int | None  # None
+    tune: str | None  # None
+    folds: int  # 5
+    step: float  # 0.1
+
+
 class ReportKeywords(GateKeywords, CompareOnSpark, total=False):
     test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
     samples: int  # 100000

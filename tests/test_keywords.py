@@ -34,6 +34,7 @@ FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
     "EstimateKeywords": [gradeval.estimate],
     "PoolKeywords": [gradeval.pool],
     "GateKeywords": [gradeval.gate],
+    "FuseKeywords": [gradeval.fuse],
     "PhiKeywords": [gradeval.plot.phi],
     "Files": [gradeval.convert],
     "Validate": [gradeval.validate],

@@ -29,6 +29,7 @@ COMMANDS = {
     "compare": ("gradeval.commands.compare.command", "[OPTIONS] QRELS RUN RUN..."),
     "explain": ("gradeval.commands.explain.command", "[OPTIONS] QRELS RUN"),
     "estimate": ("gradeval.commands.estimate.command", "[OPTIONS] QRELS RUN... --model-qrels FILE"),
+    "fuse": ("gradeval.commands.fuse.command", "[OPTIONS] RUN RUN... -o OUT"),
     "gate": ("gradeval.commands.gate.command", "[OPTIONS] QRELS RUN"),
     "batch": ("gradeval.commands.batch.command", "[OPTIONS] MANIFEST"),
     "guide": ("gradeval.commands.guide", "[TOPIC]"),
@@ -61,6 +62,7 @@ Examples:
                                                   exit code 1 if it is lower
   gradeval batch batch.toml                       several systems on several collections
   gradeval pool qrels.txt bm25.run dense.run      the documents to judge next
+  gradeval fuse bm25.run dense.run -o fused.run   one run from both
   gradeval metrics                                all metrics, one per line
   gradeval metrics nDCG                           the description of a metric
   gradeval guide                                  the user guide

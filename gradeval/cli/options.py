@@ -502,12 +502,17 @@ def text_options(option: OptionOf) -> Decorator:
 
 
 def output_options(
-    formats: Iterable[str], default: str = "table on a terminal, tsv elsewhere", more: str = ""
+    formats: Iterable[str],
+    default: str = "table on a terminal, tsv elsewhere",
+    more: str = "",
+    with_file: bool = True,
 ) -> Decorator:
-    """The format, and where to write. formats: those that the command has; default, more: for the help."""
+    """The format, and where to write. formats: those that the command has; default, more: for the help.
+    with_file: whether -o is for what is printed.
+    """
     formats = tuple(formats)
     endings = ", ".join(WRITERS[name].ending for name in formats if WRITERS[name].ending)
-    about = f"Default: by the ending of -o; otherwise {default}."
+    about = f"Default: by the ending of -o; otherwise {default}." if with_file else f"Default: {default}."
     options = [output("-f --format format_", about, type=click.Choice(formats)), digits_option]
     if "csv" in formats:
         about = "With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a "
@@ -518,5 +523,8 @@ def output_options(
         about = "With -f tsv, csv or jsonl: a first column with this value in every row, such as "
         about += "date=2026-11-22; may be repeated."
         options.append(output("--label", about, type=NamedValue(), multiple=True, is_shared=True))
-    about = f"Write to this file, atomically. Its ending sets the format: {endings}.{more}"
-    return together(*options, output_option(about))
+    if with_file:
+        options.append(
+            output_option(f"Write to this file, atomically. Its ending sets the format: {endings}.{more}")
+        )
+    return together(*options)

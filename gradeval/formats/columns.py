@@ -141,9 +141,9 @@ class Columns(Record):
         for part, first in zip(parts, lines.tolist(), strict=False):
             extra = extra.joined(part.extra, first)
         return cls(
-            Ids.joined([Ids.of([]), *(part.queries.compact() for part in parts)]),
+            Ids.joined([part.queries.compact() for part in parts] or [Ids.of([])]),
             np.concatenate([*bounds, rows[-1:]]),
-            Ids.joined([Ids.of([]), *(part.documents.compact() for part in parts)]),
+            Ids.joined([part.documents.compact() for part in parts] or [Ids.of([])]),
             np.concatenate([np.empty(0), *(part.value for part in parts)]),
             line=np.concatenate([rows[:0], *line]),
             lines=int(lines[-1]),

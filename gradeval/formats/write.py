@@ -7,6 +7,7 @@ batch. A batch is whole queries as Columns, with the rank of each row (from 1) a
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -16,12 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats
-from gradeval.arrays.strings import Ids
-from gradeval.errors import GradevalError
+from gradeval.arrays.strings import Ids, integer_ids
+from gradeval.arrays.text import ROWS, decimal_fields, lines_of
+from gradeval.errors import GradevalError, OptionError
+from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import Columns
 from gradeval.formats.csv import BEIR_COLUMNS
 from gradeval.formats.diagnostics import LineProblems, Problem, shown
-from gradeval.formats.sources import UTF8_MARK
+from gradeval.formats.sources import COMPRESSIONS, UTF8_MARK
 
 
 class Content(NamedTuple):
@@ -52,6 +55,11 @@ class FormatWriter(NamedTuple):
     refused: _Refuse  # what of a batch the format cannot hold
     is_compressible: bool = True
     has_subtopics: bool = True  # of qrels
+
+    def check_name(self, path: str, name: str) -> None:
+        """Raise OptionError where the ending of a path compresses what is compressed. name: of the format."""
+        if not self.is_compressible and os.path.splitext(path)[1].lower() in COMPRESSIONS:
+            raise OptionError(f"{name} files are compressed within: leave out the ending of {path}")
 
 
 class _Query(NamedTuple):
@@ -88,18 +96,33 @@ def _lines(of_query: Callable[[_Query, Content], list[bytes]]) -> _Write:
     return write
 
 
-def _trec(query: _Query, content: Content, space: bytes = b" ") -> list[bytes]:
+def _trec_qrels(query: _Query, content: Content, space: bytes = b" ") -> list[bytes]:
+    rows = zip(query.subtopics or repeat(b"0"), query.documents, query.numbers(), strict=False)
+    return [space.join((query.id, *row)) + b"\n" for row in rows]
+
+
+def _trec(batches: Iterator[Columns], sink: Any, content: Content) -> None:
+    """Runs by column, in a fifth of the time."""
     if content.role == "qrels":
-        rows = zip(query.subtopics or repeat(b"0"), query.documents, query.numbers(), strict=False)
-        return [space.join((query.id, *row)) + b"\n" for row in rows]
-    rows_of_run = zip(query.documents, query.ranks.tolist(), query.numbers(), strict=True)
-    return [b"%b Q0 %b %d %b %b\n" % (query.id, *row, content.tag) for row in rows_of_run]
+        _lines(_trec_qrels)(batches, sink, content)
+        return
+    end = b" %b\n" % content.tag
+    for batch in batches:
+        assert batch.rank is not None
+        query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
+        for first in range(0, len(query), ROWS):
+            rows = slice(first, first + ROWS)
+            queries, documents = batch.queries.take(query[rows]), batch.documents.take(rows)
+            ranks = integer_ids(batch.rank[rows].astype(np.int64))
+            numbers = decimal_fields(batch.value[rows])
+            for lines in lines_of([queries, b" Q0 ", documents, b" ", ranks, b" ", *numbers, end]):
+                sink.write(lines)
 
 
 def _msmarco(query: _Query, content: Content) -> list[bytes]:
     """Runs have ranks instead of scores, and are in their order; qrels are TREC's with tabs."""
     if content.role == "qrels":
-        return _trec(query, content, b"\t")
+        return _trec_qrels(query, content, b"\t")
     documents = [query.documents[row] for row in np.argsort(query.ranks).tolist()]
     return [b"%b\t%b\t%d\n" % (query.id, document, rank) for rank, document in enumerate(documents, 1)]
 
@@ -269,7 +292,7 @@ _IPC = _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema))
 
 _BOTH = "qrels", "run"
 WRITERS = {  # of the formats in WRITTEN_FORMATS
-    "trec": FormatWriter(_BOTH, _lines(_trec), _NO_SPACES),
+    "trec": FormatWriter(_BOTH, _trec, _NO_SPACES),
     "letor": FormatWriter(_BOTH, _lines(_letor), _OF_LETOR, has_subtopics=False),
     "beir": FormatWriter(("qrels",), _csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False),
     "msmarco": FormatWriter(_BOTH, _lines(_msmarco), _refused_by_msmarco),
@@ -280,3 +303,18 @@ WRITERS = {  # of the formats in WRITTEN_FORMATS
     "parquet": FormatWriter(_BOTH, _PARQUET, _UTF8, is_compressible=False),
     "arrow": FormatWriter(_BOTH, _IPC, _UTF8, is_compressible=False),
 }
+
+
+def format_by_ending(path: str, otherwise: str = "") -> str:
+    """The format that the ending of a file's name means, before that of its compression. otherwise: of a name
+    with another ending, '' where that is an OptionError.
+    """
+    stem, ending = os.path.splitext(path.lower())
+    if ending in COMPRESSIONS:
+        ending = os.path.splitext(stem)[1]
+    for name, endings in WRITTEN_FORMATS.items():
+        if ending in endings:
+            return name
+    if otherwise:
+        return otherwise
+    raise OptionError(f"the ending of {path} means no format: choose one of {', '.join(WRITTEN_FORMATS)}")

@@ -157,6 +157,10 @@ CASES = {  # the exit code, and a command line
         (0, "explain qrels a.run -m tau --query q01"),
         (0, "explain zero few -m nDCG@3 --query q1"),
     ),
+    "fusion": (
+        (0, "fuse a.run b.run -o new.run --method sum"),
+        (0, "fuse a.run b.run --tune AP --qrels qrels --step 0.5"),
+    ),
     "validation": (
         (0, "validate qrels a.run few"),
         (2, "validate q r l broken.run"),

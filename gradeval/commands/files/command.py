@@ -145,9 +145,9 @@ def convert_command(
     """
     from dataclasses import fields
 
-    from gradeval.commands.files.convert import Conversion, convert_file, format_by_ending
+    from gradeval.commands.files.convert import Conversion, convert_file
     from gradeval.formats.sources import Source
-    from gradeval.formats.write import WRITERS
+    from gradeval.formats.write import WRITERS, format_by_ending
 
     if to is None and target == "-":
         raise click.UsageError("standard output has no ending: choose a format with --to.")

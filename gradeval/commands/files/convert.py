@@ -27,8 +27,8 @@ from gradeval.formats.columns import BlockTable, Columns, RankCheck
 from gradeval.formats.detect import ROLES, format_of, kind_of, role_of
 from gradeval.formats.diagnostics import LeftOut, Problems, no_data
 from gradeval.formats.output import OutputFile
-from gradeval.formats.sources import COMPRESSIONS, Source, compressed
-from gradeval.formats.write import WRITERS, Content
+from gradeval.formats.sources import Source, compressed
+from gradeval.formats.write import WRITERS, Content, format_by_ending
 from gradeval.notices import Notice
 from gradeval.options import OF_FILES, Options, choice, integer, must_be, takes
 from gradeval.tables.load import TableFile, check_inputs, open_file
@@ -109,17 +109,6 @@ def convert(
         return convert_file([*map(Source, paths)], sink, name, conversion, chosen, qrels=letor)
 
 
-def format_by_ending(path: str) -> str:
-    """The format that the ending of a file's name means, before that of its compression. Raises OptionError."""
-    stem, ending = os.path.splitext(path.lower())
-    if ending in COMPRESSIONS:
-        ending = os.path.splitext(stem)[1]
-    for name, endings in WRITTEN_FORMATS.items():
-        if ending in endings:
-            return name
-    raise OptionError(f"the ending of {path} means no format: choose one of {', '.join(WRITTEN_FORMATS)}")
-
-
 def convert_file(
     sources: Sequence[Source],
     sink: Any,
@@ -136,8 +125,7 @@ def convert_file(
     if len(sources) > 1:
         conversion = _of_several(conversion, options)
     written = WRITERS[conversion.to]
-    if not written.is_compressible and os.path.splitext(name)[1].lower() in COMPRESSIONS:
-        raise OptionError(f"{conversion.to} files are compressed within: leave out the ending of {name}")
+    written.check_name(name, conversion.to)
     role = conversion.role or ("run" if qrels is not None else role_of(source, options))
     if role is None:
         raise InputError(source.name, "the file may be qrels or a run", hint="Say which with --as qrels|run")

@@ -1,0 +1,237 @@
+"""One run from several: their ranks or scores added up, document by document."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gradeval.arrays.segments import Segments
+from gradeval.arrays.strings import Ids, Texts
+from gradeval.arrays.threads import default_jobs
+from gradeval.commands.fuse.options import SUM, FuseOptions
+from gradeval.commands.fuse.rankings import Rankings
+from gradeval.commands.fuse.tuning import Tuning, tuned
+from gradeval.errors import OptionError
+from gradeval.evaluation.results import Runs
+from gradeval.evaluation.runs import separate_runs
+from gradeval.file_formats import run_names
+from gradeval.formats.columns import Columns
+from gradeval.formats.diagnostics import Problems
+from gradeval.formats.output import OutputFile
+from gradeval.formats.sources import compressed
+from gradeval.formats.write import WRITERS, Content, format_by_ending
+from gradeval.notices import Notice
+from gradeval.options import MORE, Options, takes
+from gradeval.render.document import exact
+from gradeval.render.printable import Tabular, WithNotices, warned
+from gradeval.tables.load import NOTHING_JUDGED, RunTable, check_inputs, open_all, open_qrels
+from gradeval.version import document_head
+
+if TYPE_CHECKING:
+    from gradeval.keywords import FuseKeywords, Unpack
+
+FORMAT = "trec"  # of a run whose file name means no other
+_TAG = b"gradeval"
+# those of reading, and of evaluations by which weights are tuned; depth is that of the fusion
+EVALUATED = {
+    name: row
+    for name, row in {**Options.rows(without=(MORE,)), "query_weights": Options.table["query_weights"]}.items()
+    if name != "depth"
+}
+_NO_ROWS = Columns.whole(Ids.of([]), Ids.of([]), np.empty(0))
+
+
+class RunOfFusion(NamedTuple):
+    """One of the runs that are fused."""
+
+    run: str
+    path: str
+    weight: float | None  # None for sum, which has no weights
+    queries: int
+    documents: int  # over its queries
+
+
+class Fusion(RunTable, WithNotices, Tabular, eq=False):
+    """A fused run, which evaluate() and other functions take as a run, with what it was made from."""
+
+    layout = "gradeval.commands.fuse.layout"
+
+    options: FuseOptions = FuseOptions()
+    runs: tuple[RunOfFusion, ...] = ()
+    queries: int = 0
+    documents: int | None = None  # over the queries; None where the run was not made
+    tuning: Tuning | None = None
+
+    @property
+    def notices(self) -> Sequence[Notice]:
+        return () if self.tuning is None else self.tuning.comparison.notices
+
+    @property
+    def runs_read(self) -> int:
+        return 1 if self.tuning is None else self.tuning.comparison.runs_read
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each line: query_id, doc_id, score and rank, by query and rank."""
+        columns = self.columns
+        lists = Segments(columns.bounds)
+        queries = Texts(columns.queries.take(lists.query))
+        lines = zip(
+            queries, Texts(columns.documents), columns.value.tolist(), (lists.place + 1).tolist(), strict=True
+        )
+        return [dict(zip(("query_id", "doc_id", "score", "rank"), line, strict=True)) for line in lines]
+
+    def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write the run atomically, in one of file_formats.WRITTEN_FORMATS, by default that of the ending, or
+        TREC's. Raises GradevalError.
+        """
+        name = os.fspath(path)
+        with OutputFile(name, (), "save").stream() as sink:
+            lists = Segments(self.columns.bounds)
+            rank = (lists.place + 1).astype(np.float64)
+            write_run(iter([self.columns.replace(rank=rank)]), sink, name, format)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that the json format prints: how the run was made, without its lines."""
+        chosen = self.options
+        settings = {
+            "method": chosen.method,
+            "norm": chosen.norm,
+            "k": chosen.k,
+            "depth": chosen.depth,
+            "top": chosen.top,
+        }
+        content: dict[str, Any] = {
+            **document_head("fusion"),
+            "settings": settings,
+            "runs": [of_run._asdict() for of_run in self.runs],
+            "queries": self.queries,
+            "documents": self.documents,
+            "notices": [notice.to_dict() for notice in self.notices],
+        }
+        if self.tuning is not None:
+            tuning = self.tuning
+            content["tuning"] = {
+                "metric": tuning.metric,
+                "step": chosen.step,
+                "folds": [exact({**vars(fold), "weights": list(fold.weights)}) for fold in tuning.folds],
+                "all": exact({**vars(tuning.whole), "weights": list(tuning.whole.weights)}),
+                "comparisons": [pair.to_dict() for pair in tuning.comparison.comparisons],
+            }
+        return content
+
+    def __repr__(self) -> str:
+        counts = f"runs={len(self.runs)}, queries={self.queries}, documents={self.documents}"
+        return f"Fusion({self.options.method!r}, {counts})"
+
+
+@takes({**FuseOptions.table, **EVALUATED})
+def fuse(runs: Any, qrels: Any = None, **options: Unpack[FuseKeywords]) -> Fusion:
+    """One run from several, by their ranks or their scores.
+
+    runs: two or more, as evaluate() takes them. Documents are ranked by score, ties by id, both descending; the
+    fused run has the queries of any. rrf adds w / (k + rank) over the runs that retrieve a document, sum its
+    normalized scores and wsum these by the weights w of the runs; a run that lacks the document adds nothing.
+    qrels: as evaluate() takes them, for tune; or the LETOR file whose lines runs are scores of.
+    tune: the weights are chosen by a metric. Each query gets those, of all weights in multiples of step that
+    sum to 1, that are best for the queries of the other folds, so that its value is out of sample; queries
+    without judgments get those that are best for all. Query i of the qrels, from 0, is in fold i mod folds. Of
+    equally good weights, those with more on the runs named first are taken.
+    Raises InputError, OptionError, MetricError.
+    Source: Cormack, Clarke, Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
+    learning methods", SIGIR 2009; sum: CombSUM of Fox and Shaw, "Combination of multiple searches", TREC-2.
+    """
+    own = {name: value for name, value in options.items() if name in FuseOptions.table}
+    evaluation = {name: value for name, value in options.items() if name not in FuseOptions.table}
+    fusing = fusing_of(qrels, separate_runs(runs), FuseOptions(**own), Options(**evaluation))
+    return warned(fusing.fusion(Columns.joined(list(fusing.batches()))))
+
+
+def fusing_of(qrels: Any, runs: Runs, options: FuseOptions, evaluation: Options) -> Fusing:
+    """Read the runs, and choose the weights where these are tuned. Raises GradevalError."""
+    if options.tune is not None and qrels is None:
+        raise OptionError("tune needs qrels (--qrels FILE)")
+    given = [] if qrels is None else [("qrels", qrels)]
+    check_inputs([*given, *(("run", run) for _, run in runs)], evaluation)
+    judged = NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)
+    opened = open_all(runs, judged, evaluation)
+    if len(opened) < 2:
+        raise OptionError(f"there is {'one run' if opened else 'no run'}: give two or more to fuse")
+    weights = options.weights or (1.0,) * len(opened)
+    if len(weights) != len(opened):
+        raise OptionError(f"weights: there are {len(weights)} for {len(opened)} runs")
+    names = run_names((run.name, run.path, run.short_name) for run in opened)
+    jobs = evaluation.jobs or default_jobs()
+    rankings = Rankings.of(names, opened, options, jobs)
+    tuning = None if options.tune is None else tuned(rankings, judged, options, evaluation)
+    return Fusing(rankings, options, weights, tuning, jobs=jobs)
+
+
+class Fusing:
+    """Runs that were read, with their weights."""
+
+    def __init__(
+        self,
+        rankings: Rankings,
+        options: FuseOptions,
+        weights: Sequence[float],
+        tuning: Tuning | None,
+        *,
+        jobs: int,
+    ) -> None:
+        self.rankings, self.options, self.tuning, self.jobs = rankings, options, tuning, jobs
+        self.weights = weights if tuning is None else tuning.whole.weights
+        self.documents: int | None = None  # made so far
+
+    @property
+    def notices(self) -> Sequence[Notice]:
+        return () if self.tuning is None else self.tuning.comparison.notices
+
+    def batches(self) -> Iterator[Columns]:
+        """The fused run, whole queries at a time. Raises InputError(s)."""
+        shape = len(self.rankings.queries), len(self.weights)
+        every = np.broadcast_to(self.weights, shape) if self.tuning is None else self.tuning.weights
+        self.documents = 0
+        for batch in self.rankings.fused(every, self.options, self.jobs):
+            self.documents += len(batch.value)
+            yield batch
+
+    def fusion(self, columns: Columns = _NO_ROWS) -> Fusion:
+        """What was fused, when all batches are made. columns: these, where they are kept."""
+        weights = [None] * len(self.weights) if self.options.method == SUM else self.weights
+        runs = [
+            RunOfFusion(name, table.path or name, weight, len(table.columns.queries), len(table.columns.value))
+            for name, table, weight in zip(self.rankings.names, self.rankings.tables, weights, strict=True)
+        ]
+        return Fusion(
+            "fused",
+            columns,
+            options=self.options,
+            runs=tuple(runs),
+            queries=len(self.rankings.queries),
+            documents=self.documents,
+            tuning=self.tuning,
+        )
+
+
+def write_run(batches: Iterator[Columns], sink: Any, name: str, to: str | None = None) -> None:
+    """Write a run with ranks, compressed as the name of the file says. to: the format, by default that of the
+    ending, or TREC's. Raises GradevalError for what the format cannot hold.
+    """
+    to = to or format_by_ending(name, FORMAT)
+    writer, content = WRITERS[to], Content("run", _TAG)
+    writer.check_name(name, to)
+    problems = Problems(name or "standard output")
+
+    def checked() -> Iterator[Columns]:
+        for batch in batches:
+            problems.add(writer.refused(batch, content), problems.lines)
+            problems.lines += len(batch.value)
+            if not problems.found.total:
+                yield batch
+
+    with compressed(sink, name) as opened:
+        writer.write(checked(), opened, content)
+        problems.check()

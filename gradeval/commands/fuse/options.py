@@ -1,0 +1,85 @@
+"""The table of options of fusions; without numpy, since --help shows them."""
+
+import math
+from typing import Any
+
+from gradeval import options as opts
+from gradeval.errors import OptionError
+
+RRF, SUM, WSUM = METHODS = ("rrf", "sum", "wsum")
+MINMAX, ZMUV, NO_NORM = NORMS = ("minmax", "zmuv", "none")
+HEADING, TUNING = "Fusion", "Tuning"  # of the help
+_MOST = 10**9
+_fusion, _tuning = opts.section(HEADING), opts.section(TUNING)
+
+
+def _read_weights(name: str, weights: Any) -> tuple[float, ...] | None:
+    """Those of a list, or of a text such as '0.7,0.3'."""
+    if weights is None:
+        return None
+    listed = weights.split(",") if isinstance(weights, str) else opts.iterable(name, weights)
+    try:
+        numbers = tuple(opts.parse_number(str(weight).strip()) for weight in listed)
+    except ValueError as error:
+        raise OptionError(f"{name} must be numbers such as 0.7,0.3, not {error}") from None
+    if not any(numbers) or min(numbers) < 0:
+        raise OptionError(f"{name} must be at least 0, and one of them above it")
+    return numbers
+
+
+def _is_step(value: Any) -> bool:
+    """Whether it is 1/n."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0.001 <= value <= 1 and math.isclose(round(1 / value) * value, 1)
+
+
+STEP = "1 divided by a whole number up to 1000, such as 0.1"
+
+
+class FuseOptions(opts.OptionTable, init=False):
+    """How runs are fused."""
+
+    method: str = _fusion(
+        opts.choice(*METHODS),
+        "The sum of 1/(k + rank) over the runs that retrieve a document (rrf), of its normalized scores (sum), "
+        "or of these by the weights of the runs (wsum).",
+        default=RRF,
+    )
+    norm: str = _fusion(
+        opts.choice(*NORMS),
+        "The scores of each query and run for sum and wsum: from 0 to 1 (minmax), with mean 0 and standard "
+        "deviation 1 (zmuv), or as they are (none).",
+        default=MINMAX,
+    )
+    weights: tuple[float, ...] | None = _fusion(
+        opts.OptionKind("text", _read_weights, "str | Iterable[float]", metavar="LIST"),
+        "Those of the runs, in their order, such as 0.7,0.3, for wsum and rrf. Default: 1 for each.",
+    )
+    k: int = _fusion(opts.integer(1, _MOST, "K"), "The constant of rrf. Default: 60.", default=60)
+    depth: int | None = _fusion(opts.integer(1, _MOST), "Fuse the first N documents of each run only.")
+    top: int | None = _fusion(opts.integer(1, _MOST), "Write the first N documents of each query only.")
+    tune: str | None = _tuning(
+        opts.OptionKind(
+            "metric",
+            opts.must_be("the name of a metric", lambda value: isinstance(value, str)),
+            "str",
+            metavar="METRIC",
+        ),
+        "Choose the weights by this metric, with cross-validation over the queries of --qrels.",
+    )
+    folds: int = _tuning(
+        opts.integer(2, 1000),
+        "Parts of the queries; each has the best weights of the others. Default: 5.",
+        default=5,
+    )
+    step: float = _tuning(
+        opts.OptionKind("grade", opts.must_be(STEP, _is_step), "float", metavar="X"),
+        "The step between weights, whose sum is 1. Default: 0.1.",
+        default=0.1,
+    )
+
+    def _check_combination(self) -> None:
+        if self.method == SUM and (self.weights is not None or self.tune is not None):
+            raise OptionError("method=sum has no weights: choose wsum or rrf")
+        if self.weights is not None and self.tune is not None:
+            raise OptionError("weights and tune are mutually exclusive: tune chooses the weights")
