@@ -98,6 +98,7 @@ class OnSpark(TypedDict, total=False):
     query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
     top_grade: float | None  # None
     zero_grade: float  # 0.0
+    unjudged_grade: float | None  # None
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
     by_level: bool  # False
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
@@ -114,6 +115,7 @@ class Runs(Validate, total=False):
     ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
     top_grade: float | None  # None
     zero_grade: float  # 0.0
+    unjudged_grade: float | None  # None
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
 
 

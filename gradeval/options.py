@@ -502,6 +502,11 @@ class Options(OptionTable, init=False):
         default=0.0,
         scope={VALUES, OF_GRADES},
     )
+    unjudged_grade: float | None = _metrics(
+        GRADE,
+        "The grade of retrieved documents without a judgment, before --zero-grade; they also count in ideal "
+        "rankings and among the relevant documents. Default: none, so that they gain nothing.",
+    )
     no_relevant: str | None = _metrics(
         choice(*NO_RELEVANT, converted=_no_relevant).replace(accepts=f"Literal{[*NO_RELEVANT, 0, 1]}"),
         "The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query "
@@ -592,6 +597,10 @@ class Options(OptionTable, init=False):
     def _check_combination(self) -> None:
         if self.tie_range and self.interval:
             raise OptionError("tie_range and interval are mutually exclusive")
+        if self.unjudged_grade is not None and self.judged_only:
+            raise OptionError(
+                "unjudged_grade and judged_only, which removes unjudged documents, are mutually exclusive"
+            )
         if self.confidence != self.table["confidence"].default and not self.interval:
             raise OptionError("confidence requires interval")
 

@@ -44,20 +44,20 @@ class Facts(Record):
 
 
 def caveats(evaluated: Evaluated) -> Facts:
-    plan, judge, result = evaluated.setting.plan, evaluated.judge, evaluated.result
+    plan, qrels, result = evaluated.setting.plan, evaluated.setting.qrels, evaluated.result
     cutoff = first_ranks(plan.specs, plan.options)
-    share = judged_share(judge.qrels, judge.reduced, result.counted, cutoff)
-    short = short_of_cutoffs(plan.specs, judge.qrels, judge.reduced, evaluated.in_run, plan.options.depth)
+    share = judged_share(qrels, evaluated.reduced, result.counted, cutoff)
+    short = short_of_cutoffs(plan.specs, qrels, evaluated.reduced, evaluated.in_run, plan.options.depth)
     notices = Notices(
         (
             *_query_notices(evaluated),
             *tie_caveats(evaluated),
-            *undefined_notices(judge.qrels, plan.specs, evaluated.scored, result.counted),
-            *judged_notices(share, cutoff, plan.shown, judge.qrels.scale, plan.options),
+            *undefined_notices(qrels, plan.specs, evaluated.scored, result.counted),
+            *judged_notices(share, cutoff, plan.shown, qrels.scale, plan.options),
             *cutoff_notices(plan.specs, short, int(evaluated.in_run.sum())),
         )
     )
-    return Facts(notices.renamed(result.name), share, short, ranking_key(judge.reduced))
+    return Facts(notices.renamed(result.name), share, short, ranking_key(evaluated.reduced))
 
 
 def ranking_key(reduced: Reduced) -> int:
@@ -158,7 +158,7 @@ def judged_share(qrels: Qrels, reduced: Reduced, counted: Bools, cutoff: int) ->
     first = np.append(0, np.cumsum(reduced.rank <= cutoff))
     judged: Ints = np.diff(first[qrels.offsets])
     chosen = counted & (reduced.retrieved > 0)
-    if not chosen.any():
+    if not chosen.any() or qrels.assumed is not None:
         return 1.0
     return float((judged[chosen] / np.minimum(reduced.retrieved[chosen], cutoff)).mean())
 
@@ -268,7 +268,7 @@ def tie_caveats(evaluated: Evaluated) -> list[Notice]:
         )
     if not orders.changes.any():
         return []
-    notices = tie_notices(evaluated.judge.qrels, plan.specs, result, orders)
+    notices = tie_notices(evaluated.setting.qrels, plan.specs, result, orders)
     by_query = _moved_by_query(evaluated, orders) if plan.shows_queries else set()
     notices = [notice for notice in notices if notice.concerns_means or notice.metric in by_query]
     if not notices:
@@ -303,7 +303,7 @@ def query_caveats(evaluated: Evaluated) -> Notices:
 
 
 def _query_notices(evaluated: Evaluated) -> Iterator[Notice]:
-    qrels, reduced, options = evaluated.judge.qrels, evaluated.judge.reduced, evaluated.judge.options
+    qrels, reduced, options = evaluated.setting.qrels, evaluated.reduced, evaluated.judge.options
     missing = evaluated.setting.chosen & ~evaluated.has_lines
     if missing.any():
         has_zeros = options.queries == "both" or options.no_relevant_rule == "0"

@@ -344,7 +344,8 @@ class Collected:
             self._failed.append(outcome)
             return self._without_runs.replace(failed=(outcome,))
         self._counted |= outcome.result.counted
-        self._empty = outcome.empty  # the same of each run
+        # the same of each run, unless the unjudged documents that it retrieves have a grade
+        self._empty = outcome.empty if self._empty is None else self._empty | outcome.empty
         part = self._without_runs.replace(runs=(outcome.result,))
         self._runs += (part if self._keeps_values else part.summarized()).runs
         return part

@@ -45,11 +45,12 @@ class Evaluated(Record, eq=False):
     spread: Spread | None  # over the orders of ties, where the options ask for it
     result: RunResult
     jobs: int  # threads
+    reduced: Reduced  # the run, whose unjudged documents have no judgments that are assumed
 
     @cached_property
     def has_lines(self) -> Bools:
         """Which of the judged queries the run has, (Q,)."""
-        return self.judge.reduced.retrieved > 0
+        return self.reduced.retrieved > 0
 
     @property
     def in_run(self) -> Bools:
@@ -66,7 +67,7 @@ def evaluate(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluate
     """The values of a run, with what its caveats follow from. Raises MetricError."""
     qrels, specs, options = setting.qrels, setting.plan.specs, setting.plan.options
     judge = Judge(qrels, run.reduced, options, run.tag)
-    jobs = jobs if len(qrels.grade) > _FEW else 1
+    jobs = jobs if len(qrels.grade) + len(run.reduced.scores) > _FEW else 1
     scored = judge.scored(specs, jobs)
     counted = setting.counted(run.reduced.retrieved > 0)
     orders = spread(judge, counted, specs, scored, jobs) if options.tie_range else None
@@ -84,7 +85,7 @@ def evaluate(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluate
         weights=setting.weights,
         missing=setting.chosen & (run.reduced.retrieved == 0),
     )
-    return Evaluated(setting, judge, scored, orders, result, jobs=jobs)
+    return Evaluated(setting, judge, scored, orders, result, jobs=jobs, reduced=run.reduced)
 
 
 def without_relevant(qrels: Qrels, specs: Sequence[Spec], options: Options, jobs: int) -> Bools:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.segments import natural_log
 from gradeval.arrays.threads import map_all
 from gradeval.errors import MetricError, NoExpectedValueError
@@ -18,8 +18,9 @@ from gradeval.options import EXPECTED, NO_RELEVANT, Options
 from gradeval.records import Record
 from gradeval.registry.metric import GEOMETRIC_MIN, REGISTRY, Kind, load
 from gradeval.registry.spec import Spec, parse
+from gradeval.tables.assumed import completed, part_of, with_ties
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import Ideal, Qrels, with_top_grade
+from gradeval.tables.qrels import Ideal, Qrels, shares_of, with_top_grade
 from gradeval.tables.reduction import Reduced
 
 
@@ -131,15 +132,37 @@ def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
 
 
 class Judge:
-    """Makes the judgments of queries, with the options applied, from the ranks of the run or other ones."""
+    """Makes the judgments of queries, with the options applied, from the ranks of the run or other ones.
+
+    Where unjudged documents have a grade, the tables of all queries are as large as the run, so that they are
+    made for some queries at a time. qrels, reduced: with those of the queries that ties can change.
+    """
 
     def __init__(self, qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") -> None:
-        self.qrels, self.reduced, self.options = qrels, reduced, options
+        self._given = qrels, reduced
+        self.options = options
+        self._tag = tag
         no_relevant = NO_RELEVANT[options.no_relevant_rule]
         self._fields: dict[str, Any] = {"relevance_level": options.rel, "tag": tag, "no_relevant": no_relevant}
         self._fields["scale"] = with_top_grade(qrels.scale, options)
         self._ideals: dict[Any, Ideal] = {}  # shared by the judgments of the same queries in as many orders
-        self._ties = reduced.ties.ends(reduced.rank) if options.ties == EXPECTED else None
+
+    @cached_property
+    def _completed(self) -> tuple[Qrels, Reduced]:
+        qrels, reduced = self._given
+        return completed(qrels, reduced, self.options.depth, with_ties(qrels, reduced))
+
+    @property
+    def qrels(self) -> Qrels:
+        return self._completed[0]
+
+    @property
+    def reduced(self) -> Reduced:
+        return self._completed[1]
+
+    @cached_property
+    def _ties(self) -> tuple[Floats, Floats] | None:
+        return self.reduced.ties.ends(self.reduced.rank) if self.options.ties == EXPECTED else None
 
     def by(self, ties: str | None) -> Judge:
         """The same with another order of ties."""
@@ -160,7 +183,18 @@ class Judge:
 
     def scored(self, specs: Sequence[Spec], jobs: int) -> Scored:
         """The values of all queries."""
-        return Scored.joined(map_all(lambda queries, _: scored(self(queries), specs), self.qrels.shares, jobs))
+        qrels, reduced = self._given
+        if qrels.assumed is None:
+            return Scored.joined(map_all(lambda queries, _: scored(self(queries), specs), qrels.shares, jobs))
+
+        def of_share(queries: slice, jobs: int) -> Scored:
+            part = completed(*part_of(qrels, reduced, queries), self.options.depth)
+            judge = Judge(*part, self.options, self._tag)
+            judge._fields = self._fields
+            return scored(judge(slice(0, len(part[0].queries))), specs)
+
+        shares = shares_of(qrels.offsets + np.append(0, np.cumsum(reduced.retrieved)))
+        return Scored.joined(map_all(of_share, shares, jobs))
 
 
 def prepared(judgments: Judgments, options: Options) -> Judgments:

@@ -308,7 +308,10 @@ class SparkResults:
             raise InputError(qrels.path, "no judgments given")
         # others than numbers are reported with their rows later
         numbers, _ = object_numbers(counted.filter(is_grade)["number"].to_pylist(), "grade")
-        scale = distinct(counted_grades(distinct(numbers[np.isfinite(numbers)]), request.options))
+        grades = numbers[np.isfinite(numbers)]
+        if request.options.unjudged_grade is not None:
+            grades = np.append(grades, float(request.options.unjudged_grade))
+        scale = distinct(counted_grades(distinct(grades), request.options))
         paths = [table.path for table in self._tables]
         if names is None:
             names = paths = _names_in_column(self._tables[0], counted.filter(~is_grade)["run"].to_pylist())

@@ -101,7 +101,7 @@ class Run(Record, eq=False):
 
     def reduce(self, qrels: Qrels, jobs: int, wanted: Wanted | None = None) -> Reduced:
         """The ranks of the judged documents, and unjudged documents that are wanted. Raises InputError(s)."""
-        if self.nested is not None and not self.collapse and wanted is None:
+        if self.nested is not None and not self.collapse and wanted is None and qrels.assumed is None:
             from gradeval.tables.lookup import looked_up  # imported only when needed
 
             if reduced := looked_up(self.nested, qrels, self.ties):

@@ -184,6 +184,7 @@ class Qrels(Record, eq=False):
     notices: Notices = Notices()  # what is unusual but valid
     numbered: bool = False  # whether the file has no ids, so that documents are named by their positions
     subtopics: Subtopics | None = None  # the judgments by subtopic, if there are several
+    assumed: float | None = None  # the grade of documents that are retrieved and not judged, if they have one
 
     @classmethod
     def of(cls, path: str, blocks: Iterable[Columns], jobs: int = 1, merge: str | None = None) -> Qrels:
@@ -246,8 +247,8 @@ class Qrels(Record, eq=False):
 
     @cached_property
     def scale(self) -> Floats:
-        """The different grades, ascending."""
-        return distinct(self.grade)
+        """The different grades, ascending, with that of unjudged documents."""
+        return distinct(self.grade if self.assumed is None else np.append(self.grade, self.assumed))
 
     @cached_property
     def ideal(self) -> Ideal:
@@ -260,16 +261,16 @@ class Qrels(Record, eq=False):
 
     def evaluated(self, options: Options) -> Qrels:
         """The judgments with the options of grades applied. Raises OptionError for one out of range."""
-        grade = counted_grades(self.grade, options)
-        if grade is self.grade:
+        grade = _in_range(self.grade, options)
+        if options.unjudged_grade is None and grade is self.grade:
             return self
-        for row in out_of_range(grade)[:1].tolist():
-            difference = f"{float(self.grade[row])!r} - {options.zero_grade!r} = {float(grade[row])!r}"
-            raise OptionError(f"zero_grade leaves a grade that is out of range: {difference}. {RESCALE}")
-        if self.subtopics is None:
-            return self.replace(grade=grade)
-        of_subtopics = self.subtopics.replace(grade=counted_grades(self.subtopics.grade, options))
-        return self.replace(grade=grade, subtopics=of_subtopics)
+        assumed = None
+        if options.unjudged_grade is not None:
+            assumed = float(_in_range(np.array([float(options.unjudged_grade)]), options)[0])
+        subtopics = self.subtopics
+        if subtopics is not None:
+            subtopics = subtopics.replace(grade=counted_grades(subtopics.grade, options))
+        return self.replace(grade=grade, subtopics=subtopics, assumed=assumed)
 
 
 def all_unlabelled(count: int) -> LeftOut | None:
@@ -516,6 +517,15 @@ def out_of_range(grade: Floats) -> Ints:
     if np.count_nonzero(odd) + np.count_nonzero(grade) == len(grade):  # only zeros are outside
         return np.empty(0, np.int64)
     return np.flatnonzero(odd & (grade != 0))
+
+
+def _in_range(grade: Floats, options: Options) -> Floats:
+    """Grades as they count. Raises OptionError for one out of range."""
+    counted = counted_grades(grade, options)
+    for row in out_of_range(counted)[:1].tolist() if counted is not grade else ():
+        difference = f"{float(grade[row])!r} - {options.zero_grade!r} = {float(counted[row])!r}"
+        raise OptionError(f"zero_grade leaves a grade that is out of range: {difference}. {RESCALE}")
+    return counted
 
 
 def range_problems(grade: Floats, line: Callable[[], Ints]) -> LineProblems:

@@ -147,6 +147,9 @@ class Repeats(Record, eq=False):
         return LineProblems.of(first_line + self.line, message, hint)
 
 
+NO_SCORES = np.empty(0)
+
+
 class Ranked(Record):
     """The judged documents of a run for some queries: n of S queries."""
 
@@ -162,6 +165,8 @@ class Ranked(Record):
     repeats: Repeats
     collapsed: int = 0  # how many lines were
     details: Any = None  # what a subclass of Total adds
+    # where unjudged documents have a grade: of all documents of the judged queries, descending in each
+    scores: Floats = NO_SCORES
 
 
 _BY_KEY = np.uint64(1 << 62)  # marks an index made from half a key
@@ -188,7 +193,7 @@ def find(lines: RunLines, qrels: Qrels, ties: str = "trec") -> Ranked:
     """Rank the documents of whole queries, and find the judged ones among them. Documents are ranked by score
     descending. Equal scores are ordered by document id descending as bytes (ties='trec', trec_eval's rule;
     'expected', where the order decides nothing), in file order ('input', or REVERSED), or by grade, the highest
-    ('best') or the lowest ('worst') first, unjudged documents as grade 0, then as 'trec'.
+    ('best') or the lowest ('worst') first, unjudged documents as grade 0 or as is assumed, then as 'trec'.
     """
     judged = np.flatnonzero(lines.query < len(qrels.queries))
     query = lines.query[judged]
@@ -198,9 +203,13 @@ def find(lines: RunLines, qrels: Qrels, ties: str = "trec") -> Ranked:
     pairs = _pair_up(lines, qrels, row, segment)
     identical = _identical_ids(lines, qrels, pairs.table, query, judged)
     row, segment = row[pairs.hit], segment[pairs.hit]
-    position, tied = _positions(lines, pairs.at, qrels.grade[row], ties)
+    position, tied = _positions(lines, pairs.at, qrels.grade[row], ties, qrels.assumed or 0.0)
     above = lines.bounds[segment] - 1
     above_tied = above[tied.row]
+    scores = NO_SCORES
+    if qrels.assumed is not None:
+        descending = Segments(lines.bounds).sorted_descending(lines.score)
+        scores = descending[ranges(lines.bounds[judged], np.diff(lines.bounds)[judged])]
     return Ranked(
         lines.query,
         np.diff(lines.bounds),
@@ -212,6 +221,7 @@ def find(lines: RunLines, qrels: Qrels, ties: str = "trec") -> Ranked:
         ties=Ties(row[tied.row], tied.first - above_tied, tied.last - above_tied),
         identical=identical,
         repeats=pairs.repeats,
+        scores=scores,
     )
 
 
@@ -277,8 +287,12 @@ def _query_of(lines: RunLines) -> Ints:
     return np.repeat(np.arange(len(lines.query)), np.diff(lines.bounds))
 
 
-def _positions(lines: RunLines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ties]:
-    """Where each hit is in sorted lines; and which hits are tied, with the positions of their scores."""
+def _positions(
+    lines: RunLines, hits: Ints, grade: Floats, ties: str, unjudged: float = 0.0
+) -> tuple[Ints, Ties]:
+    """Where each hit is in sorted lines; and which hits are tied, with the positions of their scores. unjudged:
+    the grade of the other lines.
+    """
     by_score = lines.by_score
     if by_score is None:
         return hits, NO_TIES
@@ -291,8 +305,9 @@ def _positions(lines: RunLines, hits: Ints, grade: Floats, ties: str) -> tuple[I
     elif ties != "input":
         grades = None
         if ties in ("best", "worst"):
-            grades = np.zeros(len(lines.score))
-            grades[position] = grade if ties == "best" else -grade
+            grades = np.full(len(lines.score), unjudged)
+            grades[position] = grade
+            grades = grades if ties == "best" else -grades
         _order_ties(by_score, tied, lines.documents, grades)
         position = by_score.position[hits]
     return position, tied

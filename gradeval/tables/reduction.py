@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.segments import distinct
+from gradeval.arrays.segments import distinct, ranges
 from gradeval.arrays.strings import PAD, Ids, KeySet
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.columns import BlockTable, Columns, ExtraFields, RankCheck
@@ -22,7 +22,7 @@ from gradeval.formats.sources import temporary_error
 from gradeval.records import Record, fields_of
 from gradeval.tables import ranking
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import EACH, Collapse, IdenticalIds, Ranked, RunLines, Ties, Wanted
+from gradeval.tables.ranking import EACH, NO_SCORES, Collapse, IdenticalIds, Ranked, RunLines, Ties, Wanted
 from gradeval.tables.retrieved import UnjudgedIds
 
 _Arrays = TypeVar("_Arrays", bound=Record)
@@ -46,6 +46,15 @@ class Reduced(Record):
     identical: IdenticalIds = ranking.NO_IDENTICAL_IDS  # queries that retrieved a document with their own id
     collapsed: tuple[int, str] = (0, "")  # how many lines did not count, and what they are called
     documents: UnjudgedIds | None = None  # those that are not judged, where they are wanted
+    # where unjudged documents have a grade: of all documents of the judged queries, descending in each
+    scores: Floats = NO_SCORES
+
+    def scores_of(self, queries: Ints) -> Floats:
+        """Those of these queries, if any are kept."""
+        if not len(self.scores):
+            return NO_SCORES
+        first = np.append(0, np.cumsum(self.retrieved))[queries]
+        return self.scores[ranges(first, self.retrieved[queries])]
 
 
 class Total:
@@ -69,6 +78,7 @@ class Total:
         self.extra = ExtraFields()
         self.lines = self.collapsed = 0
         self.repeats = LineProblems()  # duplicate documents
+        self.scores: list[tuple[Ints, Floats]] = []  # of judged queries, where they are kept
 
     def see(self, index: Ints, queries: Ids) -> None:
         """Take the ids of queries with these indices, before their lines; several threads call it."""
@@ -89,6 +99,8 @@ class Total:
         """first_line: the number of lines before those of the result."""
         judged = result.query < len(self.retrieved)
         self.retrieved[result.query[judged]] = result.retrieved[judged]
+        if len(result.scores):
+            self.scores.append((result.query[judged], result.scores))
         self.unjudged += len(judged) - int(np.count_nonzero(judged))
         self.ties.append(result.ties)
         self.identical.append(result.identical)
@@ -131,7 +143,17 @@ class Total:
             extra=self.extra,
             identical=_joined(self.identical),
             collapsed=(self.collapsed, self.collapse.what),
+            scores=self.scores_by_query(),
         )
+
+    def scores_by_query(self) -> Floats:
+        """Those that were kept, in the order of the qrels."""
+        first = np.append(0, np.cumsum(self.retrieved))
+        scores = np.empty(first[-1] if self.scores else 0)
+        while self.scores:  # each is freed when it is copied
+            query, of_queries = self.scores.pop()
+            scores[ranges(first[query], self.retrieved[query])] = of_queries
+        return scores
 
 
 class WithUnjudged(Total):

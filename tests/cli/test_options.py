@@ -62,6 +62,7 @@ FLAGS: dict[str, dict[str, Any]] = {
     "-c --queries judged": {"queries": "judged"},
     "--zero-grade -0.5": {"zero_grade": -0.5},
     "--top-grade 5": {"top_grade": 5},
+    "--unjudged-grade 1.5 -M2": {"unjudged_grade": 1.5, "depth": 2},
     "--ties best": {"ties": "best"},
     "--no-relevant 1 --zero-grade 1": {"no_relevant": 1, "zero_grade": 1},
     "--no-relevant skip --zero-grade 1": {"no_relevant": "skip", "zero_grade": 1},

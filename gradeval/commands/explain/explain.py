@@ -29,6 +29,7 @@ from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes,
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import exact
 from gradeval.render.printable import Tabular, WithNotices, warned
+from gradeval.tables.assumed import completed
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import (
     Run,
@@ -156,6 +157,7 @@ class Explanation(WithNotices, Tabular):
     scaled: str = ""  # what Term.scaled is
     changes: tuple[Change, ...] = ()  # without a sum: of each document, in their order, but for untried ones
     untried: int = 0  # documents without a change, since they are too many
+    assumed: frozenset[str] = frozenset()  # documents whose grade is that of unjudged_grade
     levels: tuple[Level, ...] = ()  # what the metric has to show besides its terms, as are phi and groups
     phi: Phi | None = None
     groups: tuple[LevelGroup, ...] = ()
@@ -334,7 +336,8 @@ class Explanation(WithNotices, Tabular):
     def _document_content(self, document: Document) -> dict[str, Any]:
         position = {} if self.positions is None else {"position": self.positions.get(document)}
         title = {"title": self.titles[document.id]} if document.id in self.titles else {}
-        return {**document._asdict(), **position, **title}
+        assumed = {"assumed": True} if document.id in self.assumed else {}
+        return {**document._asdict(), **position, **assumed, **title}
 
 
 class Explanations(WithNotices, Tabular, list[Explanation]):
@@ -517,14 +520,17 @@ def _of_run(
         *unscaled_notices(qrels.path, qrels.scale, specs),
     )
     notices = (*about_qrels, *about_run)
-    scores = scored(Judge(qrels, reduced, options)(positions), specs)
-    whole_run = Judge(qrels, reduced, options.replace(depth=None, judged_only=False))
+    judged_qrels, reduced = completed(qrels, reduced, options.depth)
+    scores = scored(Judge(judged_qrels, reduced, options)(positions), specs)
+    whole_run = Judge(judged_qrels, reduced, options.replace(depth=None, judged_only=False))
     options_used = options.to_dict()
     rows = zip(positions.tolist(), Texts(ids), scores.values.T.tolist(), scores.empty.T.tolist(), strict=True)
     for q, query, values, empty in rows:
         table = whole_run(np.array([q]))
         documents, judged = _documents(run, qrels, q, table, columns)
         of_query: dict[str, Any] = {"qrels": qrels.path, "run": name, "query": query, "documents": documents}
+        in_qrels = int(qrels.offsets[q + 1] - qrels.offsets[q])
+        of_query["assumed"] = frozenset(document.id for document in [*judged.values()][in_qrels:])
         of_query |= {"ties": run.ties, "options": options_used, "notices": notices}
         bases = (
             Explanation(str(spec), spec.display, value=value, is_empty=is_empty, cutoff=spec.cutoff, **of_query)
@@ -556,7 +562,9 @@ def text_notices(text: str | None, titles: object, queries_text: str | None, tex
 def _documents(
     run: Run, qrels: Qrels, q: int, judgments: Judgments, columns: Columns
 ) -> tuple[tuple[Document, ...], dict[int, Document]]:
-    """All documents of query q, as Explanation.documents, and the judged ones by their rows in the qrels."""
+    """All documents of query q, as Explanation.documents, and the judged ones by their rows in the judgments:
+    those of the qrels come first.
+    """
     first, last = qrels.offsets[q : q + 2].tolist()
     ids = qrels.documents.take(slice(first, last)).compact()
     query = qrels.queries.take(np.array([q]))
@@ -575,10 +583,16 @@ def _documents(
         else Document(name, int(rank), score, None if math.isnan(grade) else grade)
         for name, rank, score, grade in zip(*columns_of_all, strict=True)
     ]
-    missed = judgments.document[np.isinf(judgments.rank)] - first
+    first_row = int(judgments.document.min())
+    missed = judgments.document[np.isinf(judgments.rank)] - first_row
     retrieved = np.argsort(ranked.rank, kind="stable")[: np.count_nonzero(np.isfinite(ranked.rank))]
     order = np.append(retrieved, missed[np.argsort(-grades[missed], kind="stable")])
-    return tuple(documents[d] for d in order.tolist()), dict(enumerate(documents[: last - first], first))
+    # those with a judgment that is assumed follow the others, by rank
+    assumed = retrieved[retrieved >= last - first][: len(judgments.document) - (last - first)].tolist()
+    for d in assumed:
+        documents[d] = documents[d]._replace(grade=qrels.assumed)
+    judged = [*documents[: last - first], *(documents[d] for d in assumed)]
+    return tuple(documents[d] for d in order.tolist()), dict(enumerate(judged, first_row))
 
 
 def _made_of(

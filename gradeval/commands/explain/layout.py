@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import chain
 from typing import Any
 
-from gradeval.commands.explain.explain import Document, Explanation, Explanations, Phi, Selection, Term
+from gradeval.commands.explain.explain import (
+    Difference,
+    Document,
+    Explanation,
+    Explanations,
+    Phi,
+    Selection,
+    Term,
+)
 from gradeval.errors import OptionError, first_names, visible
 from gradeval.notices import many
 from gradeval.render import Digits
@@ -145,9 +153,14 @@ def _described(explanation: Explanation, document: Document) -> Row:
         "position": "" if explanation.positions is None else explanation.place(document),
         "document": visible(document.id),
         "score": "" if document.score is None else document.score,
-        "grade": document.grade,
+        "grade": _grade_of(document, explanation.assumed),
         "title": _cut(explanation.titles.get(document.id, "")),
     }
+
+
+def _grade_of(document: Document | Difference, assumed: Set[str]) -> str:
+    """The grade, with a mark if it is assumed."""
+    return grade_of(document.grade) + ("*" if document.id in assumed else "")
 
 
 def grade_of(grade: float | None) -> str:
@@ -287,6 +300,8 @@ def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Di
     if unjudged := sum(document.grade is None for document in first):
         retrieved = f"the first {len(first)}" if len(first) > 1 else "those retrieved"
         sentences.append(f"Not judged: {unjudged} of {retrieved} (grade {ABSENT}).")
+    if explanation.assumed.intersection(document.id for document in first):
+        sentences.append("Not judged: documents with the grade of --unjudged-grade (*).")
     scores = [document.score for document in first]
     if tied := sum(scores.count(score) > 1 for score in scores):
         order = "the lowest grade first" if explanation.groups else f"ordered by --ties {explanation.ties}"
@@ -327,6 +342,9 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
             differences, _rows(columns, (difference[1:] for difference in differences[:ranks])), strict=False
         )
     ]
+    assumed = explanation.assumed | other.assumed
+    for difference, row in zip(differences, rows, strict=False):
+        row["grade"] = _grade_of(difference, assumed)
     rows += _rest("difference", [difference.difference for difference in differences[ranks:]])
     if explanation.is_sum:
         adds = {f"{run} adds": value_of(explanation, digits), f"{other_run} adds": value_of(other, digits)}
@@ -340,7 +358,7 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
     displaced = []
     for row, difference in zip(rows, differences[:ranks], strict=False):
         above = explanation.displaced_by(difference.id)
-        texts = (f"{visible(document.id)} ({grade_of(document.grade)})" for document in above)
+        texts = (f"{visible(document.id)} ({_grade_of(document, assumed)})" for document in above)
         displaced += [{**row, "displaced by": first_names(texts, _DISPLACING)}] if above else []
     if displaced:
         names = "document", "grade", f"{other_run} rank", f"{run} rank", "displaced by"

@@ -136,6 +136,8 @@ def pool_of(
     """Raises GradevalError."""
     if evaluation.judged_only:
         raise OptionError("judged_only leaves no unjudged documents")
+    if evaluation.unjudged_grade is not None:
+        raise OptionError("unjudged_grade leaves no unjudged documents")
     given = [] if qrels is None else [("qrels", qrels)]
     check_inputs([*given, *(("run", run) for _, run in runs)], evaluation)
     judged = NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)

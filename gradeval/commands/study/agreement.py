@@ -611,7 +611,8 @@ class JudgedCollection:
         rows = np.flatnonzero(~np.isnan(grade) & np.isin(query, queries))
         offsets = np.append(np.searchsorted(query[rows], queries), len(rows))
         ids, documents = self.qrels.queries.take(queries), self.qrels.documents.take(rows)
-        table = Qrels(qrels.path, ids, offsets, documents, grade[rows], notices=qrels.notices)
+        table = Qrels(qrels.path, ids, offsets, documents, grade[rows], qrels.notices)
+        table = table.replace(assumed=self.qrels.assumed)
         position = np.full(len(query), -1)
         position[rows] = np.arange(len(rows))
         runs = []
@@ -622,7 +623,12 @@ class JudgedCollection:
             is_kept = np.isin(run.identical.query, queries)
             query_of = np.searchsorted(queries, run.identical.query[is_kept])
             identical = IdenticalIds(query_of, run.identical.rank[is_kept])
-            of_rows = run.replace(rank=run.rank[rows], score=run.score[rows], retrieved=run.retrieved[queries])
+            of_rows = run.replace(
+                rank=run.rank[rows],
+                score=run.score[rows],
+                retrieved=run.retrieved[queries],
+                scores=run.scores_of(queries),
+            )
             runs.append(reduced_run.replace(reduced=of_rows.replace(ties=ties, identical=identical)))
         return replace(self, qrels=table, runs=tuple(runs), chosen=np.ones(len(queries), np.bool_))
 
@@ -646,7 +652,7 @@ def collect(
     table = judged[0]
     if other_qrels:  # what any of them judges, in order of first appearance, with grades of 0
         columns = (_columns(table, np.zeros(len(table.grade))) for table in judged)
-        table = Qrels.of(judged[0].path, columns).replace(notices=())
+        table = Qrels.of(judged[0].path, columns).replace(notices=(), assumed=table.assumed)
     options = with_all_features(with_ids(options, table), source)
     chosen = chosen_queries(table, options)
     opened, failed = _opened(with_feature_runs(runs, source, options), source, options)
