@@ -14,7 +14,7 @@ export PYTHONPYCACHEPREFIX ?= $(CURDIR)/$(VENV)/pycache
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark thorough lint fuzz bench peers clean
+.PHONY: help demo test test-spark test-wheel thorough lint fuzz bench peers dist clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -33,6 +33,9 @@ test: $(VENV)/.test  ## run the tests, except the slow ones; ARGS='-k letor -n 0
 
 test-spark: $(VENV)/.test $(VENV)/.spark  ## run the tests on a local Spark; needs Java (default-jre-headless)
 	GRADEVAL_SPARK=1 $(BIN)/python -m pytest -q -n 0 -m spark tests/spark $(ARGS)
+
+test-wheel: dist  ## install the wheel into bare environments of the Pythons here, also with the lowest versions, and use it
+	$(BIN)/python -m tests.wheel $(ARGS)
 
 thorough: $(VENV)/.test  ## run all tests, with many random examples and branch coverage; SEED=… repeats a run
 	$(PYTEST) --hypothesis-profile=thorough --hypothesis-seed=$(SEED) \
@@ -54,6 +57,10 @@ bench: $(VENV)/.bench  ## measure time and memory against other tools; ARGS='--h
 peers: $(VENV)/.peers  ## compare every metric with other tools; ARGS='QRELS RUN' compares on these files too
 	@$(BIN)/python -m tests.peers $(ARGS)
 
+dist: $(VENV)/.dist  ## build sdist and wheel into dist/, the same bytes each time
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+
 clean:  ## remove generated files
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find gradeval tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -71,6 +78,6 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.peers $(VENV)/.spark: $(VENV)/.%: $(VENV)/.installed
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.peers $(VENV)/.spark $(VENV)/.dist: $(VENV)/.%: $(VENV)/.installed
 	$(PIP) --editable '.[$*]'
 	@touch $@

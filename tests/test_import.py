@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
 from types import SimpleNamespace
@@ -116,43 +116,43 @@ def test_garbage_is_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def can_build() -> bool:
-    try:
-        return int(version("setuptools").split(".")[0]) >= 77
-    except PackageNotFoundError:
-        return False
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(not can_build(), reason="setuptools 77 or later is not installed")
+@pytest.mark.skipif(find_spec("hatchling") is None, reason="hatchling is not installed")
 def test_wheel(tmp_path: Path) -> None:
-    """It has every module, the marker of types and the command; no tests; and the command works."""
-    tree, out, home = tmp_path / "tree", tmp_path / "out", tmp_path / "home"
+    """It has every module, the marker of types, the completions and the command; no tests; the command works.
+    Built again it has the same bytes, and so has the sdist.
+    """
+    tree, home = tmp_path / "tree", tmp_path / "home"
     tree.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "Makefile"):
         shutil.copy(ROOT / name, tree)
     for name in ("gradeval", "tests", "sample_data"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
-    # without isolation nothing is fetched
-    args = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet"]
-    subprocess.run([sys.executable, "-m", "pip", "wheel", *args, "-w", out, tree], check=True)
+    built = []
+    for out in (tmp_path / "first", tmp_path / "second"):
+        build = [sys.executable, "-m", "hatchling", "build", "-d", str(out)]
+        subprocess.run(build, cwd=tree, capture_output=True, check=True)
+        built.append({path.name: path.read_bytes() for path in out.iterdir()})
+        (tree / "README.md").touch()
+    assert built[0] == built[1]
+    assert len(built[0]) == 2
+    out = tmp_path / "first"
 
-    [wheel] = out.iterdir()
+    [wheel] = out.glob("*.whl")
     assert wheel.name == f"gradeval-{gradeval.__version__}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as file:
         file.extractall(home)
-        names = {name for name in file.namelist() if ".dist-info/" not in name}
+        names = {name for name in file.namelist() if name.startswith("gradeval/")}
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "gradeval").rglob("*.py")}
     folders = (ROOT / "gradeval/commands/report/page", ROOT / "gradeval/guide")
     pages = {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.rglob("*.*")}
     assert names == {*modules, *pages, "gradeval/py.typed", "gradeval/registry/vectors.json"}
+    completions = {path.name for path in home.glob("*.data/data/share/*/*/*")}
+    assert completions == {"gradeval", "_gradeval", "gradeval.fish"}
     [license] = home.glob("*.dist-info/licenses/LICENSE")
     assert license.read_bytes() == (ROOT / "LICENSE").read_bytes()
     [entry_points] = home.glob("*.dist-info/entry_points.txt")
-    assert entry_points.read_text().split("\n")[:2] == [
-        "[console_scripts]",
-        "gradeval = gradeval.__main__:main",
-    ]
+    assert entry_points.read_text().split() == "[console_scripts] gradeval = gradeval.__main__:main".split()
 
     command = [sys.executable, "-m", "gradeval", "q", "r", "-m", "AP"]
     (home / "q").write_text("1 0 a 1\n")
