@@ -165,7 +165,7 @@ class OptionTable(Record, init=False):
 def takes(rows: Mapping[str, Option], refused: Iterable[str] = ()) -> Callable[[Function], Function]:
     """Show these options in the signature and the documentation of a function with **options, and raise
     OptionError for others. refused: names for which the function raises a better error. Type checkers see the
-    same: gradeval.keywords is made from these signatures.
+    same: gradeval/keywords.pyi is made from these signatures.
     """
 
     def decorate(function: Function) -> Function:

@@ -47,6 +47,11 @@ __all__ = [
     "supported_nicknames",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _LATER = {"dcg", "ideal_dcg", "ndcg_p", "yaap", "rbp", "rbp_resid", "unj"}  # of trec_eval 10
 supported_measures: set[str] = {*MEASURES} - _LATER
 supported_nicknames: dict[str, set[str]] = {

@@ -1,6 +1,6 @@
 """The typed keywords of the public functions are those of the tables of options.
 
-`python tests/test_keywords.py` makes gradeval/keywords.py anew.
+`python tests/test_keywords.py` makes gradeval/keywords.pyi and gradeval/__init__.pyi anew.
 """
 
 import inspect
@@ -20,7 +20,7 @@ from gradeval.evaluation.results import Results
 from gradeval.options import FILES, PROCESS, Option, Options
 from gradeval.render import WRITERS, Format
 
-FILE = Path(gradeval.__file__).with_name("keywords.py")
+PACKAGE = Path(gradeval.__file__).parent
 FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
     "Evaluate": [gradeval.evaluate, Evaluator.__init__],
     "Compare": [gradeval.compare],
@@ -48,13 +48,29 @@ OF_SPARK: dict[str, dict[str, Option]] = {
 HEAD = '''"""The keywords of public functions for type checkers. Made by tests/test_keywords.py, not by hand."""
 
 # fmt: off
-# ruff: noqa: E501
+# ruff: noqa
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
 from typing_extensions import Unpack as Unpack
 '''
+
+
+STUB = '''"""The public names for type checkers and editors. Made by tests/test_keywords.py, not by hand."""
+
+# fmt: off
+# ruff: noqa
+'''
+
+
+def stub() -> str:
+    """The public names of the package, each from its module, which it imports when it is used."""
+    lines = [f"from gradeval import {name} as {name}" for name in gradeval._MODULES]
+    named = ((module, name) for module, names in gradeval._NAMES.items() for name in names.split())
+    lines += [f"from gradeval.{module} import {name} as {name}" for module, name in named]
+    names = "".join(f"    {name!r},\n" for name in sorted(gradeval.__all__))
+    return "\n".join([STUB, *lines, "", f"__all__ = [\n{names}]\n"])
 
 
 def keywords(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:
@@ -81,8 +97,14 @@ def module() -> str:
     return text
 
 
+MADE = {"__init__.pyi": stub, "keywords.pyi": module}
+
+
 def test_the_module_is_of_the_tables() -> None:
-    assert FILE.read_text() == module() and FILE.with_name("py.typed").exists()
+    assert {name: (PACKAGE / name).read_text() for name in MADE} == {
+        name: make() for name, make in MADE.items()
+    }
+    assert (PACKAGE / "py.typed").exists()
     public = [getattr(gradeval, name) for name in gradeval.__all__]
     public += [value for module in (gradeval.plot, gradeval.study) for value in vars(module).values()]
     functions = [one for one in public if inspect.isfunction(one) and not one.__name__.startswith("_")]
@@ -130,6 +152,20 @@ def test_an_option_without_effect_is_an_error(call: Callable[[], object], what: 
     raises(OptionError, what, call)
 
 
+@pytest.mark.filterwarnings("ignore")  # of jedi
+def test_completion_of_public_names() -> None:
+    jedi = pytest.importorskip("jedi")
+
+    def completed(code: str) -> set[str]:
+        return {name.name for name in jedi.Script(code).complete()}
+
+    assert {*gradeval.__all__} <= completed("import gradeval\ngradeval.")
+    assert completed("from gradeval import score") == {"score_arrays"}
+    for module in ("plot", "study"):
+        names = completed(f"import gradeval\ngradeval.{module}.")
+        assert {name for name in names if name[0] != "_"} == {*getattr(gradeval, module).__all__}
+
+
 RIGHT = """
 import gradeval
 from ir_measures import AP, nDCG
@@ -173,4 +209,5 @@ def test_type_checkers_find_what_is_misspelt(tmp_path: Path) -> None:
 
 
 if __name__ == "__main__":
-    FILE.write_text(module())
+    for name, make in MADE.items():
+        (PACKAGE / name).write_text(make())

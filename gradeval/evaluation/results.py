@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 
 Number = float | int | None
+_PUBLIC = (  # what Results show to users; the rest is for commands
+    "compare", "counted_queries", "failed", "interval", "mean", "means", "means_frame", "notices",
+    "options", "per_query", "per_query_frame", "qrels", "qrels_sha256", "queries", "range", "ranks", "render",
+    "run", "runs", "save", "signature", "signatures", "sorted_by", "specs", "texts", "tie_ranges", "to_arrow",
+    "to_dict", "to_pandas", "to_polars", "undefined", "values", "warnings",
+)  # fmt: skip
 
 
 class MetricColumn(Record):
@@ -629,6 +635,9 @@ class Results(Record, WithNotices, eq=False):
 
         chosen = CompareOptions(**options)
         return warned(compare_results(self, specs_of(self, metrics), chosen), self.notices)
+
+    def __dir__(self) -> list[str]:
+        return [*_PUBLIC]
 
     def __repr__(self) -> str:
         counts = f"runs={len(self.runs)}, metrics={len(self.specs)}, queries={len(self.queries)}"

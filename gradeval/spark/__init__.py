@@ -29,3 +29,7 @@ def __getattr__(name: str) -> object:
     from gradeval.spark import results, sessions  # the help of the command needs neither
 
     return getattr(sessions if name == "session" else results, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

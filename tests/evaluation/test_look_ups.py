@@ -24,6 +24,25 @@ def test_a_run_by_any_name_of_a_metric() -> None:
     raises(gradeval.GradevalError, "unknown run", results.run, "z")
 
 
+def test_measures_of_ir_measures() -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    measure, reciprocal = ir_measures.nDCG @ 10, ir_measures.RR @ 10
+    results = gradeval.evaluate(QRELS, RUNS, iter([measure, "MRR@10"]))
+    assert results[measure] == results["nDCG@10"] and results.run("x")[reciprocal] == results.run("x")["MRR@10"]
+    assert results.compare(measure).find("y", measure).metric == "nDCG@10"
+    scores = gradeval.score_arrays([measure], grade=[1, 0], score=[0.5, 0.75])
+    assert scores[measure] == scores["nDCG@10"] == scores.per_query(measure)[0]
+    assert results.means_frame("polars").columns == ["run", "nDCG@10", "MRR@10"]
+    with pytest.raises(KeyError):
+        scores[reciprocal]
+
+
+def test_names_that_results_show() -> None:
+    results = gradeval.evaluate(QRELS, RUNS)
+    assert {"mean", "run", "save", "compare"} < {*dir(results)} and not {"later", "layout"} & {*dir(results)}
+    assert {*dir(results)} <= {*object.__dir__(results)} and not any(name[0] == "_" for name in dir(results))
+
+
 def test_columns_as_they_were_asked_for() -> None:
     pytest.importorskip("pandas")
     results = gradeval.evaluate(QRELS, RUNS, ["MRR@10", "map", "nDCG@5,10"])

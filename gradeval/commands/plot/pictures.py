@@ -46,8 +46,6 @@ from gradeval.tables.terms import RelevanceFunction
 if TYPE_CHECKING:
     from gradeval.keywords import PhiKeywords, Runs, SwapsKeywords, Unpack
 
-__all__ = ["curve", "phi", "queries", "swaps"]
-
 PHI = "nDCGphi"
 POOLED = "all judgments as one query"
 MEDIAN = "median of queries that reach it"

@@ -13,9 +13,9 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, map_all, ordered_map, with_fewer
 from gradeval.commands.study import options as of_study
-from gradeval.commands.study.agreement import agreement
+from gradeval.commands.study.agreement import agreement as agreement
 from gradeval.commands.study.options import LEVELS_METRICS, DivergenceOptions, SwapsOptions, refuse, within
-from gradeval.commands.study.reuse import reuse
+from gradeval.commands.study.reuse import reuse as reuse
 from gradeval.commands.study.tables import (
     Row,
     Study,
@@ -41,8 +41,6 @@ from gradeval.tables.qrels import SHARE
 
 if TYPE_CHECKING:
     from gradeval.keywords import Divergence, Runs, SwapsKeywords, Unpack
-
-__all__ = ["agreement", "criteria", "divergence", "levels", "reuse", "swaps"]
 
 USES = ("even", "uneven")
 MAX_ROWS = 10**7  # of one repeat, whose rankings are held at once

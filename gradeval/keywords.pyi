@@ -1,7 +1,7 @@
 """The keywords of public functions for type checkers. Made by tests/test_keywords.py, not by hand."""
 
 # fmt: off
-# ruff: noqa: E501
+# ruff: noqa
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
