@@ -10,7 +10,7 @@ from typing import Any
 from gradeval.errors import MetricError
 from gradeval.registry.spec import metric_of
 
-_FILE = Path(__file__).with_name("vectors.json")  # made by tests/metrics/vectors.py
+_FILE = Path(__file__).with_name("vectors.json")  # made by tests/vectors.py
 
 
 def vectors(names: Collection[str] = ()) -> dict[str, Any]:

@@ -5,20 +5,20 @@ import math
 from itertools import groupby
 
 import pytest
+import vectors as made
 from cli.command import fails
 from cli.command import gradeval as command
 
 import gradeval
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.vectors import vectors
-from metrics import vectors as made
 
 STORED = json.loads(made.FILE.read_text("utf-8"))
 
 
 @pytest.mark.slow
 def test_the_file_is_current():
-    assert made.document() == made.FILE.read_text("utf-8"), "run python tests/metrics/vectors.py"
+    assert made.document() == made.FILE.read_text("utf-8"), "run python tests/vectors.py"
 
 
 def test_every_metric_and_parameter_is_in_them():

@@ -1,6 +1,6 @@
 """The conformance vectors: small inputs, options, and the values that the references of reference.py have.
 
-python tests/metrics/vectors.py writes gradeval/registry/vectors.json; `gradeval metrics --vectors` prints it.
+python tests/vectors.py writes gradeval/registry/vectors.json; `gradeval metrics --vectors` prints it.
 No kernel of gradeval has a part in the values: of gradeval are only the names of metrics and parameters, which
 queries count as without a relevant document (Metric.needs_relevant), and the sources of the pages.
 """
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from helpers import with_needed
+from metrics.reference import DIVERSITY, NAN, REFERENCE, Topic, diversity, ranked
 
 from gradeval.registry.metric import GEOMETRIC_MIN, REGISTRY, Kind, Metric
 from gradeval.registry.pages import list_metrics
 from gradeval.registry.spec import parse
-from metrics.reference import DIVERSITY, NAN, REFERENCE, Topic, diversity, ranked
 
-FILE = Path(__file__).parents[2] / "gradeval" / "registry" / "vectors.json"
+FILE = Path(__file__).parents[1] / "gradeval" / "registry" / "vectors.json"
 VERSION = 1  # of the format
 BY_SCORE = ("tau", "rho", "pearson", "AUC", "rankDCG")  # tied scores are tied, for each by its own rule
 
