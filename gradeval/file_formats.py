@@ -1,9 +1,9 @@
-"""The table of file formats: from it come their names in options, their detection, their readers and messages;
-and the names of runs, made from those of files.
+"""The table of file formats: their names, the roles that they read and write, their endings, and the order of
+their detection; and the names of runs, made from those of files.
 
-To add a format: a module in gradeval/formats with a function as detect.reader() says, and a row here. To write
-it too: a row in WRITTEN_FORMATS, and one in WRITERS in gradeval/formats/write. Nothing here imports numpy:
---help needs the names. Functions are therefore named, as 'module.function' of gradeval.formats.
+Nothing here imports numpy, since --help needs the table. All else of a format is the Format of its name, in
+capitals, in its module of gradeval.formats: JSON of gradeval/formats/json.py. To add one: a row here, and its
+Format.
 """
 
 from __future__ import annotations
@@ -15,96 +15,58 @@ from typing import Any
 
 from gradeval.records import Record
 
-_QRELS_FIRST = "The qrels come first, then the runs"
-_EITHER = "each of its first lines is one number, so that it may hold labels or scores"
-_AS_LABELS = "--qrels-format letor reads labels; scores are a run, which comes after a LETOR file"
+
+class FormatRow(Record):
+    """A row of the table. Its module is imported only for files that it may read, and to write it."""
+
+    name: str  # in options
+    module: str  # of gradeval.formats, which has its Format
+    begins: bytes = b""  # a pattern that matches the beginning of such a file, b"" where that shows nothing
+    line: bytes = b""  # likewise, the first line of data
+    reads: tuple[str, ...] = ()  # what such a file can be given as: qrels, run
+    writes: tuple[str, ...] = ()  # what convert writes as such a file
+    endings: tuple[str, ...] = ()  # of names of files, which mean the format where it is written
 
 
-class Format(Record):
-    """A row of the table: the format that options have this name. why: what shows that a file is of it.
-    begins: a function (beginning of the file, options) -> the name of the format that it has, or '', which
-    several formats may share. reader: by default 'name.table'. is_of_fields: whether its fields are between
-    spaces and tabs, so that its first line of data shows it. is_binary: whether it is no text. of_letor: what
-    messages call its rows, where these are the lines of the LETOR file that is the qrels. ties: the default
-    rule for tied scores. no_qrels: what is wrong with such a file as qrels, and a hint, where it can be a run
-    only.
-    """
-
-    name: str
-    why: str
-    begins: str = ""
-    reader: str = ""
-    is_of_fields: bool = False
-    is_binary: bool = False
-    of_letor: str = ""
-    ties: str = "trec"
-    no_qrels: tuple[str, str] | None = None
-
-
-_KNOWN = "its first line is a header of known column names"
-_HEADER, _JSON, _MAGIC = "detect.of_header", "detect.of_json", "detect.of_magic"
-# In the order of messages; the beginning of a file is shown to the last of them first.
-FORMATS = (
-    Format(
-        "trec", "its lines are fields between spaces or tabs", "detect.of_trec_with_tabs", is_of_fields=True
+_BOTH, _RUN = ("qrels", "run"), ("run",)
+_JSON, _HEADER, _TWO_TABS = rb"\s*[{\[]", rb"[^\n]*[\t,;|]", rb"[^\t\n]*\t[^\t\n]*\t[^\t\n]*(?:\n|\Z)"
+_TREC_ENDINGS = (".trec", ".run", ".qrels", ".qrel", ".res")
+# In the order of messages; the beginning of a file, or its first line of data, is shown to the last first.
+_ROWS = (
+    FormatRow("trec", "trec", _TWO_TABS, b".", reads=_BOTH, writes=_BOTH, endings=_TREC_ENDINGS),
+    FormatRow(
+        "letor",
+        "letor",
+        line=rb"[^ \t#]*[ \t]*#|[^ \t]+[ \t]+[^ \t]*:",
+        reads=_BOTH,
+        writes=_BOTH,
+        endings=(".letor",),
     ),
-    Format("letor", "its first line of data has qid: or numbered features", is_of_fields=True),
-    Format(
-        "scores",
-        "its first lines of data are numbers, one per line",
-        reader="letor.read_scores",
-        is_of_fields=True,
-        of_letor="scores, one per line,",
-        ties="input",
-        no_qrels=(_EITHER, _AS_LABELS),
+    FormatRow("scores", "letor", line=rb"[^ \t]+\Z", reads=_RUN),
+    FormatRow("ranklib", "letor", _TWO_TABS, reads=_RUN),
+    FormatRow("msmarco", "csv", _TWO_TABS, reads=_RUN, writes=_BOTH),
+    FormatRow("beir", "csv", _HEADER, reads=_BOTH, writes=("qrels",)),
+    FormatRow("csv", "csv", _HEADER, reads=_BOTH, writes=_BOTH, endings=(".csv",)),
+    FormatRow("tsv", "csv", _HEADER, reads=_BOTH, writes=_BOTH, endings=(".tsv",)),
+    FormatRow("json", "json", _JSON, reads=_BOTH, writes=_BOTH, endings=(".json",)),
+    FormatRow("lists", "json", _JSON, reads=_BOTH),
+    FormatRow("jsonl", "json", _JSON, reads=_BOTH, writes=_BOTH, endings=(".jsonl", ".ndjson")),
+    FormatRow("responses", "responses", _JSON, reads=_RUN),
+    FormatRow("parquet", "arrow", b"PAR1", reads=_BOTH, writes=_BOTH, endings=(".parquet",)),
+    FormatRow(
+        "arrow",
+        "arrow",
+        rb"ARROW1\0\0|\xff{4}",
+        reads=_BOTH,
+        writes=_BOTH,
+        endings=(".arrow", ".feather"),
     ),
-    Format(
-        "ranklib",
-        "the second field counts 0, 1, … within the first query",
-        "detect.of_indexes",
-        "letor.read_ranklib",
-        of_letor="scores of RankLib",
-        ties="input",
-        no_qrels=("this looks like scores of RankLib (query index score)", _QRELS_FIRST),
-    ),
-    Format(
-        "msmarco",
-        "the third field counts 1, 2, … within the first query",
-        "detect.of_ranks",
-        "csv.msmarco_table",
-        no_qrels=("this looks like a run of MS MARCO (query passage rank)", _QRELS_FIRST),
-    ),
-    Format("beir", "its header is BEIR's: query-id, corpus-id, score", _HEADER, "csv.beir_table"),
-    Format("csv", _KNOWN, _HEADER),
-    Format("tsv", f"{_KNOWN}, separated by tabs", _HEADER, "csv.tsv_table"),
-    Format("json", "it begins with a JSON object of objects", _JSON),
-    Format("lists", "it begins with JSON whose first value is a list", _JSON, "json.lists_table"),
-    Format("jsonl", "it begins with a JSON object of values", _JSON, "json.jsonl_table"),
-    Format(
-        "responses",
-        "it begins with a response of Elasticsearch, OpenSearch or Solr",
-        _JSON,
-        no_qrels=("this is a response of a search engine, not qrels", _QRELS_FIRST),
-    ),
-    Format("parquet", "it begins with Parquet's magic number", _MAGIC, "arrow.parquet_table", is_binary=True),
-    Format("arrow", "it begins with Arrow's magic number", _MAGIC, is_binary=True),
 )
-RUN_FORMATS = tuple(row.name for row in FORMATS)
-QRELS_FORMATS = tuple(row.name for row in FORMATS if row.no_qrels is None)
-
-# Those that are written, with the endings of file names that mean them.
-WRITTEN_FORMATS: dict[str, tuple[str, ...]] = {
-    "trec": (".trec", ".run", ".qrels", ".qrel", ".res"),
-    "letor": (".letor",),
-    "beir": (),
-    "msmarco": (),
-    "csv": (".csv",),
-    "tsv": (".tsv",),
-    "json": (".json",),
-    "jsonl": (".jsonl", ".ndjson"),
-    "parquet": (".parquet",),
-    "arrow": (".arrow", ".feather"),
-}
+FORMATS = {row.name: row for row in _ROWS}
+RUN_FORMATS = tuple(row.name for row in _ROWS if "run" in row.reads)
+QRELS_FORMATS = tuple(row.name for row in _ROWS if "qrels" in row.reads)
+WRITTEN_FORMATS = tuple(row.name for row in _ROWS if row.writes)
+WRITTEN_RUNS = tuple(row.name for row in _ROWS if "run" in row.writes)
 
 # --- names of runs: labels that the user gave, and names made from paths; the files of a directory
 

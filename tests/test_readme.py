@@ -32,7 +32,7 @@ from gradeval.commands.batch.command import batch_command
 from gradeval.commands.compare.command import compare_command
 from gradeval.commands.eval import eval_command
 from gradeval.commands.gate.command import gate_command
-from gradeval.file_formats import RUN_FORMATS
+from gradeval.file_formats import FORMATS, WRITTEN_FORMATS
 from gradeval.options import DEFAULT_METRICS
 from gradeval.registry.dialects import BENCHMARKS, TREC_EVAL
 from gradeval.registry.metric import REGISTRY, load
@@ -262,8 +262,14 @@ def test_names_are_those_of_the_code() -> None:
     endings = {name: f"`{writer.ending}`" if writer.ending else "" for name, writer in WRITERS.items()}
     rows = table("format", "description", "ending of `-o`")
     assert {name.strip("`"): ending for name, _, ending in rows} == endings
-    formats = " ".join(content for content, _, _ in table("content", "as", "lines"))
-    assert set(re.findall("`([a-z]+)`", formats)) == set(RUN_FORMATS)
+    roles: dict[str, set[str]] = {}
+    for content, role, _ in table("content", "as", "lines"):
+        for name in re.findall("`([a-z]+)`", content):
+            roles.setdefault(name, set()).update(("qrels", "run") if role == "both" else [role.lower()])
+    assert roles == {name: {*row.reads} for name, row in FORMATS.items()}
+    only = {name: f" ({row.writes[0]} only)" for name, row in FORMATS.items() if len(row.writes) == 1}
+    *names, last = (name + only.get(name, "") for name in WRITTEN_FORMATS)
+    assert f"in another format: {', '.join(names)} or {last}. The ending" in TEXT.replace("\n", " ")
 
     load()
     lists = re.findall(r"^- [a-z ]+: (`\w+`(?:, `\w+`)+)", TEXT, re.MULTILINE)

@@ -30,7 +30,8 @@ from gradeval.evaluation.results import (
     option_text,
 )
 from gradeval.evaluation.score import summarize
-from gradeval.formats.json import begins_saved, parse_json
+from gradeval.formats.detect import begins_saved
+from gradeval.formats.json import parse_json
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice, NoticeKind, Notices

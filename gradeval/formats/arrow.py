@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
+from importlib import import_module
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -27,7 +28,9 @@ from gradeval.formats import memory
 from gradeval.formats.columns import BlockTable, Columns, first_run, only_run
 from gradeval.formats.csv import ARGUMENT, Chosen, choose, chosen_table
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
-from gradeval.formats.sources import ARROW, PARQUET, Source
+from gradeval.formats.format import Format, FormatWriter
+from gradeval.formats.sources import ARROW_MAGIC, PARQUET_MAGIC, Source
+from gradeval.formats.write import Content, utf8_only
 from gradeval.options import Options
 
 _DIGITS = 100  # more than a decimal of 256 bits has
@@ -506,10 +509,6 @@ class _Rows(NamedTuple):
     last: bool  # whether none are behind them
 
 
-table = partial(_file_table, "Arrow")
-parquet_table = partial(_file_table, "Parquet")
-
-
 def _slices(batch: Any) -> Iterator[Any]:
     batch.validate(full=True)  # whose offsets are read without another look
     for start in range(0, batch.num_rows, memory.BLOCK_ROWS):  # a file may have a single batch
@@ -529,8 +528,8 @@ def _opened(source: Source, kind: str) -> Iterator[_NamesAndReader]:
         raise InputError(source.name, f"{kind} support (pyarrow) is not installed", hint=hint) from None
     with source.seekable() as stream:
         try:
-            start = stream.read(len(ARROW[0]))
-            if not start.startswith(PARQUET if kind == "Parquet" else ARROW):
+            start = stream.read(len(ARROW_MAGIC[0]))
+            if not start.startswith(PARQUET_MAGIC if kind == "Parquet" else ARROW_MAGIC):
                 raise InputError(source.name, f"this is no {kind} file", hint="Omit the format: it is detected")
             stream.seek(0)
             yield _columns_and_reader(_Bounded(stream), start)
@@ -547,7 +546,7 @@ def _opened(source: Source, kind: str) -> Iterator[_NamesAndReader]:
 
 def _columns_and_reader(file: _Bounded, start: bytes) -> _NamesAndReader:
     """As of _opened(). start: the first bytes of the file."""
-    if start.startswith(PARQUET):
+    if start.startswith(PARQUET_MAGIC):
         from pyarrow.parquet import ParquetFile
 
         parquet = ParquetFile(file, pre_buffer=False)
@@ -556,7 +555,7 @@ def _columns_and_reader(file: _Bounded, start: bytes) -> _NamesAndReader:
         return parquet.schema_arrow.names, lambda names: (rows for n in groups for rows in read([n], names))
     from pyarrow import ipc
 
-    if start.startswith(ARROW[0]):
+    if start.startswith(ARROW_MAGIC[0]):
         opened = ipc.open_file(file)
         numbers = range(opened.num_record_batches)
         return opened.schema.names, lambda names: (opened.get_batch(n).select(names) for n in numbers)
@@ -576,3 +575,65 @@ class _Bounded:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.file, name)
+
+
+# --- the formats
+
+
+def _detected(text: bytes, options: Options) -> str:
+    """By the magic number, which is all that this is asked for."""
+    return "parquet" if text.startswith(PARQUET_MAGIC) else "arrow"
+
+
+def _writer(opened: Callable[[Any, Any, Any], Any]) -> FormatWriter:
+    """opened: (pyarrow, sink, schema) -> an object that writes tables, and is closed."""
+
+    def write(batches: Iterator[Columns], sink: Any, content: Content) -> None:
+        try:
+            import pyarrow
+        except ImportError:
+            hint = "Run: pip install 'gradeval[arrow]'"
+            raise GradevalError(f"Parquet and Arrow support (pyarrow) is not installed. {hint}") from None
+        first = next(batches, None)
+        if first is None:
+            return
+        is_integer = content.role == "qrels" and bool((first.value == np.rint(first.value)).all())
+        number = pyarrow.int64() if is_integer and np.abs(first.value).max() < 2**53 else pyarrow.float64()
+        text = pyarrow.string()
+        schema = pyarrow.schema(list(zip(content.names, (text, text, number, text), strict=False)))
+        with opened(pyarrow, sink, schema) as file:
+            for batch in chain([first], batches):
+                queries = batch.queries.take(np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds)))
+                columns = [text_column(pyarrow, ids).cast(text) for ids in (queries, batch.documents)]
+                columns.append(pyarrow.array(batch.value).cast(number))
+                if isinstance(batch.subtopic, Ids):
+                    columns.append(text_column(pyarrow, batch.subtopic).cast(text))
+                file.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+
+    return FormatWriter(write, write, utf8_only, is_compressible=False)
+
+
+def text_column(pyarrow: Any, ids: Ids) -> Any:
+    offsets = np.append(0, np.cumsum(ids.length)).astype(np.int64)
+    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(ids.text())]
+    return pyarrow.Array.from_buffers(pyarrow.large_string(), len(ids), buffers)
+
+
+PARQUET = Format(
+    "parquet",
+    "it begins with Parquet's magic number",
+    partial(_file_table, "Parquet"),
+    _detected,
+    is_binary=True,
+    writer=lambda: _writer(
+        lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema)
+    ),
+)
+ARROW = Format(
+    "arrow",
+    "it begins with Arrow's magic number",
+    partial(_file_table, "Arrow"),
+    _detected,
+    is_binary=True,
+    writer=lambda: _writer(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema)),
+)

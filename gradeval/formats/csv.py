@@ -16,11 +16,23 @@ from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, LowestFirstError, first_names, named
 from gradeval.formats.columns import Blocks, BlockTable, Columns, RankCheck, columns_of, of_one_run
-from gradeval.formats.detect import is_number
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
+from gradeval.formats.format import QRELS_FIRST, RANKED, Format, FormatWriter, counts, is_number
 from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, object_ids
 from gradeval.formats.scan import CR, LF, DataLines, byte_order_mark, marked_lines, not_lines
-from gradeval.formats.sources import LONGEST_LINE, Block, Source
+from gradeval.formats.sources import LONGEST_LINE, UTF8_MARK, Block, Source
+from gradeval.formats.trec import qrels_lines
+from gradeval.formats.write import (
+    Content,
+    QueryRows,
+    Write,
+    contains,
+    is_one_of,
+    lines,
+    no_spaces,
+    queries_of,
+    refusing,
+)
 from gradeval.notices import many
 from gradeval.options import OF_SCORES, ROLES, UNJUDGED, Options
 
@@ -55,6 +67,8 @@ OPTION = "--columns {}=NAME"  # how a user of the command names the column of a 
 ARGUMENT = "columns={{'{}': NAME}}"  # and how a user of Python does
 _QUEPID = "rating"  # in its exports an empty one is no judgment
 DELIMITERS = "\t,;|"
+_DELIMITER = rb"[\t,;|]"
+_FIGURE = rb"[ \t]*[-+]?[\d.][-+.\deE]*[ \t\r]*"
 _QUOTE = ord('"')
 _LONGEST_HEADER = 1 << 16
 _NO_HEADER = re.compile(rb"[ \t]*(?:\r?\n|#|sep=)")
@@ -294,6 +308,17 @@ class Header(NamedTuple):
         )
 
 
+def _detected(text: bytes, options: Options) -> str:
+    line = text.split(b"\n", 1)[0]
+    delimiter = re.search(_DELIMITER, line)
+    if delimiter is None or any(re.fullmatch(_FIGURE, field) for field in line.split(delimiter[0])):
+        return ""
+    header = header_of(np.frombuffer(text, np.uint8), DELIMITERS, dict(options.columns))
+    if header is None or header.delimiter != "\t":
+        return "csv" if header else ""
+    return "beir" if tuple(header.names) == BEIR_COLUMNS and b'"' not in line else "tsv"
+
+
 def table(
     source: Source, number: str, options: Options, delimiters: str = DELIMITERS, names: tuple[str, ...] = ()
 ) -> BlockTable:
@@ -322,10 +347,6 @@ def _no_header(path: str, names: tuple[str, ...], block: Block) -> InputError:
     elif _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
         hint = "The header must be the first line; remove what is before it"
     return InputError(path, message, hint=hint, line=1)
-
-
-tsv_table = partial(table, delimiters="\t")
-beir_table = partial(table, delimiters="\t", names=BEIR_COLUMNS)
 
 
 def header_of(text: Bytes, delimiters: str, by_role: dict[str, str]) -> Header | None:
@@ -483,7 +504,14 @@ def without_header(block: Block, names: tuple[str, str, str]) -> Columns:
     return _columns(block, Chosen(*names, kind=names[2]), header)
 
 
-def msmarco_table(source: Source, number: str, options: Options) -> BlockTable:
+# --- MS MARCO
+
+
+def _detected_ranks(text: bytes, options: Options) -> str:
+    return "msmarco" if counts(text, RANKED, 1, with_spaces=True) else ""
+
+
+def _msmarco_table(source: Source, number: str, options: Options) -> BlockTable:
     """The score is -rank; each rank must follow that of the line of its query before."""
 
     def blocks() -> Iterator[Columns]:
@@ -513,3 +541,98 @@ def _wrong_rank(columns: Columns, expected: Ints) -> LineProblems:
     rank = f"the rank is {columns.value[row]:g} where query {shown(query)} needs {expected[row]}"
     hint = "Ranks must be 1, 2, … for each query in the order of the file"
     return LineProblems.listed([Problem(int(columns.line[row]), rank, hint)], final=True)
+
+
+def _ranked_lines(query: QueryRows, content: Content) -> list[bytes]:
+    """Ranks instead of scores, in their order."""
+    documents = [query.documents[row] for row in np.argsort(query.ranks).tolist()]
+    return [b"%b\t%b\t%d\n" % (query.id, document, rank) for rank, document in enumerate(documents, 1)]
+
+
+_no_tabs = refusing(
+    "tabs or line ends", b"\t\r\n" + UTF8_MARK, contains(rb"[\t\r\n]"), contains(b"\\A" + UTF8_MARK)
+)
+
+
+def _refused_by_msmarco(batch: Columns, content: Content) -> LineProblems:
+    if content.role == "run":
+        return _no_tabs(batch, content)
+    real = np.flatnonzero(batch.value != np.rint(batch.value))
+    message = "the grade {!r} cannot be written: MS MARCO's are integers"
+    of_grades = LineProblems.of(batch.line[real], lambda i: message.format(float(batch.value[real[i]])))
+    return LineProblems.joined([no_spaces(batch, content), of_grades])
+
+
+MSMARCO = Format(
+    "msmarco",
+    "the third field counts 1, 2, … within the first query",
+    _msmarco_table,
+    _detected_ranks,
+    no_qrels=("this looks like a run of MS MARCO (query passage rank)", QRELS_FIRST),
+    # its qrels are TREC's with tabs
+    writer=lambda: FormatWriter(
+        lines(partial(qrels_lines, space=b"\t")), lines(_ranked_lines), _refused_by_msmarco
+    ),
+)
+
+
+# --- writing tables
+
+
+def _written(delimiter: str, header: tuple[str, ...] | None = None, has_quotes: bool = True) -> Write:
+    characters = f'{delimiter}"\r\n'.encode()
+    special = is_one_of(characters + UTF8_MARK)
+    join = delimiter.encode().join
+
+    def quoted(field: bytes) -> bytes:
+        # a byte order mark at the beginning of a line is an error
+        is_plain = field.translate(None, characters) == field and not field.startswith(UTF8_MARK)
+        return field if is_plain else b'"%b"' % field.replace(b'"', b'""')
+
+    def write(batches: Iterator[Columns], sink: Any, content: Content) -> None:
+        sink.write(delimiter.join(header or content.names).encode() + b"\n")
+        for batch in batches:
+            ids = [ids for ids in (batch.queries, batch.documents, batch.subtopic) if isinstance(ids, Ids)]
+            is_odd = has_quotes and any(special[column.text()].any() for column in ids)
+            lines = []
+            for query in queries_of(batch):
+                columns = [[query.id] * len(query.documents), query.documents, query.numbers()]
+                columns += [query.subtopics] if query.subtopics else []
+                if is_odd:
+                    columns = [[quoted(text) for text in column] for column in columns]
+                lines += [join(row) + b"\n" for row in zip(*columns, strict=True)]
+            sink.write(b"".join(lines))
+
+    return write
+
+
+def _writer(delimiter: str) -> FormatWriter:
+    return FormatWriter(_written(delimiter), _written(delimiter), refusing())
+
+
+_KNOWN = "its first line is a header of known column names"
+CSV = Format("csv", _KNOWN, table, _detected, writer=partial(_writer, ","))
+TSV = Format(
+    "tsv",
+    f"{_KNOWN}, separated by tabs",
+    partial(table, delimiters="\t"),
+    _detected,
+    writer=partial(_writer, "\t"),
+)
+BEIR = Format(
+    "beir",
+    "its header is BEIR's: query-id, corpus-id, score",
+    partial(table, delimiters="\t", names=BEIR_COLUMNS),
+    _detected,
+    writer=lambda: FormatWriter(
+        _written("\t", BEIR_COLUMNS, has_quotes=False),
+        None,
+        refusing(
+            "tabs or line ends, nor quotes at its beginning,",
+            b'\t\r\n"' + UTF8_MARK,
+            contains(rb'[\t\r\n]|\A"'),
+            contains(b"\\A" + UTF8_MARK),
+        ),
+        has_subtopics=False,
+    ),
+)

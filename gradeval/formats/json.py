@@ -23,11 +23,14 @@ from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats import memory
 from gradeval.formats.columns import BlockTable, Columns, columns_of
-from gradeval.formats.csv import Chosen, choose, chosen_table, query_column, usual_columns
+from gradeval.formats.csv import Chosen, are_columns, choose, chosen_table, query_column, usual_columns
+from gradeval.formats.detect import reject_saved
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, no_data, shown
+from gradeval.formats.format import Format, FormatWriter, format_of
 from gradeval.formats.lines import read_lines
 from gradeval.formats.scan import LF, DataLines, binary_data, floats, not_text
 from gradeval.formats.sources import Block, Source
+from gradeval.formats.write import Content, QueryRows, lines, queries_of, utf8_only
 from gradeval.notices import many
 from gradeval.options import Options
 
@@ -50,8 +53,12 @@ _ES_ID = "_id"  # of Elasticsearch's hits
 _MTEB_KEY = "mteb_model_meta"
 _KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*:'
 _NESTED = re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
-# a saved result; the keys of JSON qrels and runs have objects and numbers
-_SAVED = re.compile(rb'\s*\{\s*"(?:(?:gradeval|format)"\s*:\s*[^\s{]|.*"gradeval"\s*:\s*")', re.DOTALL)
+_FIRST_KEY = rb'(?s)[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*(.?)'
+_EMPTY = rb"[ \t\r\n]*\{[ \t\r\n]*\}"
+_OBJECTS = rb"[ \t\r\n]*\[[ \t\r\n]*\{"
+_RATINGS = rb'[ \t\r\n]*\[[ \t\r\n]*\{[^[\]]*"ratings"[ \t\r\n]*:[ \t\r\n]*\['
+_REQUESTS = rb'(?s).*"requests"[ \t\r\n]*:[ \t\r\n]*\['
+_ESCAPED = rb'["\\\x00-\x1f]'
 _BEFORE_STRING = re.compile(rb'"[ \t]*:[ \t]*"')  # between a key and its value
 _BARE_VALUE = re.compile(rb'("[ \t]*:[ \t]*)([^ \t",{}[\]][^",{}[\]]*?)([ \t]*(?:,[ \t]*"|\}[ \t\r]*))')
 
@@ -94,17 +101,6 @@ def parse_json(text: bytes, name: str, line: int | None = None) -> Any:
         return json.loads(text.decode("utf-8"), parse_constant=_constant, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise InputError(name, _why(error), line=line or getattr(error, "lineno", None)) from None
-
-
-def begins_saved(text: bytes) -> bool:
-    return _SAVED.match(text[: 1 << 12]) is not None
-
-
-def reject_saved(text: bytes, name: str, number: str) -> None:
-    """Raise InputError where the text of a file of documents begins as saved results do."""
-    if begins_saved(text):
-        hint = f"Give the {'qrels' if number == 'grade' else 'run'} that it was made from"
-        raise InputError(name, "a saved result has no documents", hint=hint)
 
 
 def _not_utf8(text: bytes) -> UnicodeDecodeError | None:
@@ -465,7 +461,7 @@ def _document_keys(part: _Part) -> Ints:
 # --- JSON Lines
 
 
-def jsonl_table(source: Source, number: str, options: Options) -> BlockTable:
+def _jsonl_table(source: Source, number: str, options: Options) -> BlockTable:
     """Raises InputError where the first object does not have the names."""
     line_number = 0
     for line_number, line in read_lines(source, source.blocks_from_head()):
@@ -739,7 +735,7 @@ class Lists(NamedTuple):
     problems: LineProblems = NOTHING  # of lines without a list
 
 
-def lists_table(source: Source, number: str, options: Options) -> BlockTable:
+def _lists_table(source: Source, number: str, options: Options) -> BlockTable:
     query = dict(options.columns).get("query")
     lists = _lists_of(parse_json(read_whole(source), source.name), source.name, number, query)
     for path, documents in zip(lists.paths, lists.documents, strict=True):
@@ -820,3 +816,70 @@ def _objects_of(documents: list[Any], chosen: Chosen) -> list[_Read]:
         return [*map(_as_object, documents)]
     step = 1 if chosen.is_negated else -1
     return [{chosen.document: id, chosen.number: step * rank} for rank, id in enumerate(documents)]
+
+
+# --- the formats
+
+
+def _detected(text: bytes, options: Options) -> str:
+    responses = format_of("responses").detects
+    if responses is not None and responses(text, options):
+        return ""
+    key = re.match(_FIRST_KEY, text)
+    if key is None and not re.match(_EMPTY, text):
+        if re.match(_RATINGS, text):
+            return "lists"
+        return "json" if re.match(_OBJECTS, text) else ""
+    first = key[2] if key else b""  # the first character of the first value
+    if first == b"[":
+        try:  # an object a line may begin with a list too
+            members = json.loads(text.split(b"\n", 1)[0])
+            return "jsonl" if are_columns([*members], {}) or list_member(members, {}) else "lists"
+        except ValueError:
+            return "lists"
+    if first == b"{":
+        return "lists" if re.match(_REQUESTS, text) else "json"
+    return "jsonl" if first else "json"
+
+
+def _write_json(batches: Iterator[Columns], sink: Any, content: Content) -> None:
+    """A query a line."""
+    before = b"{\n"
+    for query in chain.from_iterable(map(queries_of, batches)):
+        numbers = query.numbers(content.role == "run")
+        members = b", ".join(map(b"%b: %b".__mod__, zip(_quoted(query.documents), numbers, strict=True)))
+        sink.write(b"%b%b: {%b}" % (before, _quoted([query.id])[0], members))
+        before = b",\n"
+    sink.write(b"\n}\n")
+
+
+def _object_lines(query: QueryRows, content: Content) -> list[bytes]:
+    line = b"{" + b", ".join(b'"%b": %%b' % name.encode() for name in content.names) + b"}\n"
+    columns = [_quoted([query.id]) * len(query.documents), _quoted(query.documents)]
+    columns += [query.numbers(content.role == "run"), *([_quoted(query.subtopics)] if query.subtopics else [])]
+    return [line % row for row in zip(*columns, strict=True)]
+
+
+def _quoted(ids: list[bytes]) -> list[bytes]:
+    """Ids as JSON strings."""
+    return [
+        json.dumps(text.decode(), ensure_ascii=False).encode() if re.search(_ESCAPED, text) else b'"%b"' % text
+        for text in ids
+    ]
+
+
+JSON = Format(
+    "json",
+    "it begins with a JSON object of objects",
+    table,
+    _detected,
+    writer=lambda: FormatWriter(_write_json, _write_json, utf8_only, has_subtopics=False),
+)
+LISTS = Format("lists", "it begins with JSON whose first value is a list", _lists_table, _detected)
+JSONL = Format(
+    "jsonl",
+    "it begins with a JSON object of values",
+    _jsonl_table,
+    _detected,
+    writer=lambda: FormatWriter(lines(_object_lines), lines(_object_lines), utf8_only),
+)

@@ -5,6 +5,7 @@ and the scores of its lines: one per line, or as RankLib writes them: query, ind
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
@@ -19,10 +20,12 @@ from gradeval.formats.columns import Columns, columns_of, not_a_number, odd_line
 from gradeval.formats.csv import without_header
 from gradeval.formats.detect import explained
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
+from gradeval.formats.format import QRELS_FIRST, Format, FormatWriter, counts, is_number
 from gradeval.formats.scan import HASH, LF, Tokens, floats, leading_integers, split, tokenize, unreadable
-from gradeval.formats.sources import Block, Source
+from gradeval.formats.sources import HEAD, Block, Source
+from gradeval.formats.write import Content, QueryRows, contains, lines, refusing
 from gradeval.notices import many
-from gradeval.options import GROUP_SUFFIXES
+from gradeval.options import GROUP_SUFFIXES, Options
 from gradeval.records import Record
 
 _SHOWN = 20  # ranges of features that an error names
@@ -33,6 +36,11 @@ _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID, _FIVE = np.uint64(int.from_bytes(b"docid", "little")), np.uint64(2**40 - 1)
 _IS_BLANK = np.zeros(256, bool)
 _IS_BLANK[list(b" \t\r")] = True
+
+
+_FIELD = rb"[^ \t]+"
+_FEATURE = rb"(?:qid|\d+):\S*"
+_INDEXED = rb"(?P<query>[^\t\r\n]+)\t(?P<number>\d+)\t[ ]*[-+.\d][^\t\r\n]*\r*"  # a line of RankLib
 
 
 class Letor(Record, eq=False):
@@ -314,7 +322,7 @@ def read_numbers(source: Source, name: str, problems: Problems | None = None) ->
     return np.concatenate(values), np.concatenate(lines)
 
 
-def read_scores(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
+def _read_scores(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
     """Scores, one for each data line of the LETOR file. Raises InputError(s)."""
     scores, line = read_numbers(source, "score", problems)
     if len(scores) != len(letor.label):
@@ -323,7 +331,7 @@ def read_scores(source: Source, letor: Letor, problems: Problems | None = None) 
     return letor.columns(scores).replace(line=line)
 
 
-def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
+def _read_ranklib(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
     """The scores of a LETOR file's lines. problems: collects those of the lines. Raises InputError(s)."""
     problems = problems or Problems(source.name)
     parts = [part for _, part in problems.until_enough(map(_indexed_scores, source.blocks()))]
@@ -379,3 +387,70 @@ def _rows_of_indexes(columns: Columns, index: Ints, letor: Letor, problems: Prob
     by_query = stable_order(letor.query)  # the lines of each query together
     rows: Ints = by_query[(np.cumsum(sizes) - sizes)[query] + index]
     return rows
+
+
+# --- the formats
+
+
+def _is_letor(line: bytes) -> bool:
+    fields = re.findall(_FIELD, line.split(b"#", 1)[0])
+    if len(line) == HEAD and len(fields) > 2:
+        fields.pop()  # it may be cut off
+    if len(fields) < 2:
+        return bool(fields) and b"#" in line and is_number(re.findall(_FIELD, line)[0])
+    if fields[1].startswith(b"qid:"):  # even if a feature is malformed
+        return True
+    return all(b":" in field and re.fullmatch(_FEATURE, field) for field in fields[1:])
+
+
+def _detected_indexes(text: bytes, options: Options) -> str:
+    return "ranklib" if counts(text, _INDEXED, 0) else ""
+
+
+def _label_lines(query: QueryRows, content: Content) -> list[bytes]:
+    rows = zip(query.numbers(), query.documents, strict=True)
+    return [b"%b qid:%b # docid = %b\n" % (label, query.id, document) for label, document in rows]
+
+
+def _feature_lines(query: QueryRows, content: Content) -> list[bytes]:
+    """Scores are feature 1 of lines whose label is 0."""
+    rows = zip(query.numbers(), query.documents, strict=True)
+    return [b"0 qid:%b 1:%b # docid = %b\n" % (query.id, *row) for row in rows]
+
+
+LETOR = Format(
+    "letor",
+    "its first line of data has qid: or numbered features",
+    read_letor,
+    is_line=_is_letor,
+    is_of_fields=True,
+    writer=lambda: FormatWriter(
+        lines(_label_lines),
+        lines(_feature_lines),
+        refusing("spaces, tabs, line ends or #", b" \t\r\n#", contains(rb"[ \t\r\n]"), contains(b"#")),
+        has_subtopics=False,
+    ),
+)
+SCORES = Format(
+    "scores",
+    "its first lines of data are numbers, one per line",
+    _read_scores,
+    is_line=is_number,
+    may_be="letor",
+    is_of_fields=True,
+    of_letor="scores, one per line,",
+    ties="input",
+    no_qrels=(
+        "each of its first lines is one number, so that it may hold labels or scores",
+        "--qrels-format letor reads labels; scores are a run, which comes after a LETOR file",
+    ),
+)
+RANKLIB = Format(
+    "ranklib",
+    "the second field counts 0, 1, … within the first query",
+    _read_ranklib,
+    _detected_indexes,
+    of_letor="scores of RankLib",
+    ties="input",
+    no_qrels=("this looks like scores of RankLib (query index score)", QRELS_FIRST),
+)

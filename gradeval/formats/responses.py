@@ -16,6 +16,7 @@ from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import BlockTable
 from gradeval.formats.csv import Chosen, chosen_table
 from gradeval.formats.diagnostics import LineProblems, Problem
+from gradeval.formats.format import QRELS_FIRST, Format
 from gradeval.formats.json import Lists, lists_columns, parse_json, read_whole
 from gradeval.formats.sources import Source
 from gradeval.notices import many
@@ -63,9 +64,9 @@ _BEGINS = re.compile(
 )
 
 
-def begins_response(text: bytes) -> bool:
-    """Whether the beginning of a file is that of a response, or of several."""
-    return _BEGINS.match(text) is not None
+def _detected(text: bytes, options: Options) -> str:
+    """A file that begins with a response, or with several."""
+    return "responses" if _BEGINS.match(text) else ""
 
 
 class _Responses(NamedTuple):
@@ -228,3 +229,12 @@ def _ranked(hits: list[Any], chosen: Chosen) -> list[Any]:
         return {chosen.document: hit[chosen.document], chosen.number: score, _POSITION: position}
 
     return [*starmap(read, enumerate(hits, 1))]
+
+
+RESPONSES = Format(
+    "responses",
+    "it begins with a response of Elasticsearch, OpenSearch or Solr",
+    table,
+    _detected,
+    no_qrels=("this is a response of a search engine, not qrels", QRELS_FIRST),
+)

@@ -9,7 +9,15 @@ import numpy as np
 from gradeval.arrays import Bools, Bytes, Floats, Ints, Words
 from gradeval.arrays.strings import MASKS, Ids, words
 from gradeval.formats.diagnostics import LineProblems, Problem, shown
-from gradeval.formats.sources import ARROW, PARQUET, SAVE_AS_CSV, TOO_LONG, UTF8_MARK, WORKBOOK, Block
+from gradeval.formats.sources import (
+    ARROW_MAGIC,
+    PARQUET_MAGIC,
+    SAVE_AS_CSV,
+    TOO_LONG,
+    UTF8_MARK,
+    WORKBOOK,
+    Block,
+)
 from gradeval.records import Record
 
 SPACE, TAB, LF, CR, HASH, DOT, PLUS, MINUS = b" \t\n\r#.+-"
@@ -32,8 +40,8 @@ _SECOND_BYTES: Words = MASKS[np.maximum(_SIZES - 8, 0)]
 _BY_FORMAT = "--qrels-format {0} and --run-format {0} read it"
 _IN_PYTHON = "Load it in Python, and give its rows to gradeval.evaluate()"
 _MAGIC = (  # of binary files: the offset of the first bytes, these, what the file is, and what to do
-    (0, PARQUET, "a Parquet file", _BY_FORMAT.format("parquet")),
-    (0, ARROW[0], "an Arrow file", _BY_FORMAT.format("arrow")),
+    (0, PARQUET_MAGIC, "a Parquet file", _BY_FORMAT.format("parquet")),
+    (0, ARROW_MAGIC[0], "an Arrow file", _BY_FORMAT.format("arrow")),
     (0, b"\x93NUMPY", "a NumPy array", _IN_PYTHON),
     (0, b"\x89HDF", "an HDF5 file", _IN_PYTHON),
     (0, b"SQLite", "an SQLite database", _IN_PYTHON),

@@ -34,7 +34,7 @@ _NAMES = {  # of compressions, by magic number
 # the first entry of a spreadsheet of LibreOffice, or any entry of an Excel workbook
 _WORKBOOK = rb"(?s)PK\x03\x04.{26}(?:xl/|mimetypeapplication/vnd.oasis.opendocument.spreadsheet)"
 WORKBOOK, SAVE_AS_CSV = "a workbook of spreadsheets", "Save the sheet as CSV (in Excel: Save As, CSV UTF-8)"
-PARQUET, ARROW = b"PAR1", (b"ARROW1\0\0", b"\xff\xff\xff\xff")  # files, and of Arrow streams too
+PARQUET_MAGIC, ARROW_MAGIC = b"PAR1", (b"ARROW1\0\0", b"\xff\xff\xff\xff")  # files, and of Arrow streams too
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # by the ending of the name
 BLOCK = 3 << 20
 HEAD = 1 << 16  # bytes that show what a file is

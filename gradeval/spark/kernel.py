@@ -43,10 +43,9 @@ from gradeval.evaluation.plan import EvaluationSetting, Plan, chosen_queries
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary, position_of
 from gradeval.evaluation.score import Scored, summands, summaries
 from gradeval.evaluation.ties import TRIALS, spread
-from gradeval.formats.arrow import Arrow, batches
+from gradeval.formats.arrow import Arrow, batches, text_column
 from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, shown
-from gradeval.formats.write import text_column
 from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Metrics, Spec, parse

@@ -26,11 +26,11 @@ from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import GradevalError, InputError, OptionError
 from gradeval.evaluation.runs import check_labels
 from gradeval.file_formats import labelled, run_names, short_name
+from gradeval.formats.arrow import text_column
 from gradeval.formats.csv import DELIMITERS, header_of
-from gradeval.formats.json import reject_saved
+from gradeval.formats.detect import reject_saved
 from gradeval.formats.sources import Block
 from gradeval.formats.trec import qrels_columns, run_columns
-from gradeval.formats.write import text_column
 from gradeval.options import Options
 from gradeval.spark.kernel import NO_ROW
 

@@ -24,8 +24,9 @@ from gradeval.errors import (
     readable,
 )
 from gradeval.formats.columns import BlockTable, Columns
-from gradeval.formats.detect import ROLES, format_of, kind_of, reader
+from gradeval.formats.detect import ROLES, kind_of
 from gradeval.formats.diagnostics import Problems, no_data
+from gradeval.formats.format import format_of
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import run_columns
 from gradeval.options import ALL_FEATURES, DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, OF_SCORES, Options, takes
@@ -216,12 +217,13 @@ def _table(
     with_ranks: bool = False,
 ) -> BlockTable:
     """The rows of a file of any format but LETOR. The others are as in open_file()."""
-    if of_letor := format_of(kind).of_letor:
+    format = format_of(kind)
+    if format.of_letor:
         if letor is None:
-            message = f"{of_letor} need the LETOR file whose lines they are of"
+            message = f"{format.of_letor} need the LETOR file whose lines they are of"
             raise InputError(source.name, message, hint="Give it as qrels")
-        return _whole(source.name, reader(kind)(source, letor, problems), options)
-    table: BlockTable = reader(kind)(source, ROLES[role], options)
+        return _whole(source.name, format.read(source, letor, problems), options)
+    table: BlockTable = format.read(source, ROLES[role], options)
     if with_ranks and table.ranked is not None:
         table = table.replace(columns=table.ranked)
     return table if role == "qrels" else _evaluated(table, options)
@@ -682,6 +684,6 @@ def input_names(role: str | None, data: Any, options: Options) -> InputNames | N
             kind = kind_of(source, number, options)
             if kind == "letor" or format_of(kind).of_letor:
                 return InputNames(source.name, role)
-            table: BlockTable = reader(kind)(source, number, options)
+            table: BlockTable = format_of(kind).read(source, number, options)
             return InputNames(source.name, role, table.names, table.has_splits)
     return None

@@ -11,8 +11,9 @@ from helpers import error_of
 from plain import Cut
 
 from gradeval.errors import GradevalError
-from gradeval.formats.detect import kind_of, reader
+from gradeval.formats.detect import kind_of
 from gradeval.formats.diagnostics import Problems
+from gradeval.formats.format import format_of
 from gradeval.options import Options
 
 
@@ -30,7 +31,7 @@ def rows_of(columns):
 def read(source, number="score", **options):
     """(query, document, number) of each row, and the 0-based line of each. Raises the errors of the file."""
     chosen = Options(**options)
-    table = reader(kind_of(source, number, chosen))(source, number, chosen)
+    table = format_of(kind_of(source, number, chosen)).read(source, number, chosen)
     problems = Problems(source.name)
     rows, lines = [], []
     for before, part in problems.until_enough(map(table.columns, table.blocks())):

@@ -6,8 +6,11 @@ from helpers import each, each_row, raises
 from plain import pipe
 
 from gradeval.errors import InputError
-from gradeval.formats.detect import detect
+from gradeval.file_formats import FORMATS
+from gradeval.formats.detect import ROLES, detect, kind_of, role_of
+from gradeval.formats.format import format_of
 from gradeval.formats.sources import Source
+from gradeval.options import Options
 
 LINES = {
     "trec": [
@@ -65,3 +68,20 @@ def test_no_data(put):
         (b"\x1f\x8b\x08 no", damaged),
     ):
         raises(InputError, what, detect, put(content))
+
+
+def test_a_format_is_declared_as_the_table_says():
+    for name, row in FORMATS.items():
+        declared = format_of(name)
+        assert declared.name == name and row.reads
+        writer = declared.writer and declared.writer()
+        assert tuple(role for role in ROLES if getattr(writer, role, None)) == row.writes
+        assert row.writes or not row.endings
+        assert declared.detects is not None or not row.begins
+
+
+def test_a_format_of_judgments_alone_is_no_run(put, monkeypatch):
+    monkeypatch.setitem(FORMATS, "csv", FORMATS["csv"].replace(reads=("qrels",)))
+    source = put(b"query,doc,score\n1,a,2\n")
+    raises(InputError, "these are judgments, not a run", kind_of, source, "score", Options())
+    assert role_of(source, Options()) == "qrels"

@@ -38,8 +38,8 @@ from gradeval.evaluation.runs import check_labels, separate_runs
 from gradeval.evaluation.saved import is_saved, read_saved
 from gradeval.file_formats import run_names, short_name
 from gradeval.formats.csv import query_column, usual_columns
-from gradeval.formats.detect import is_number
 from gradeval.formats.diagnostics import LineProblems, Problem, no_data
+from gradeval.formats.format import is_number
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Notice, NoticeKind

@@ -9,7 +9,7 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, echo_error, expand_runs, input_files, on_terminal, stream, with_job
-from gradeval.file_formats import WRITTEN_FORMATS
+from gradeval.file_formats import FORMATS, WRITTEN_FORMATS
 from gradeval.notices import lines, many
 from gradeval.options import Options
 
@@ -33,7 +33,9 @@ Examples:
 Exit codes: 0 no errors, 2 errors, or with --strict warnings; with --fail-on-warning
 3 for warnings.
 """
-CONVERT_EPILOG = """\b
+_ENDINGS = " ".join(ending for row in FORMATS.values() for ending in row.endings[:3])
+_FOR_QRELS = ", ".join(name for name in WRITTEN_FORMATS if FORMATS[name].writes == ("qrels",))
+CONVERT_EPILOG = f"""\b
 Examples:
   gradeval convert bm25.run bm25.json          for pytrec_eval, ranx, BEIR
   gradeval convert qrels.tsv qrels.txt --to trec
@@ -52,7 +54,7 @@ Examples:
 
 \b
 Formats by the ending of OUT, before .gz, .bz2, .xz or .zst:
-.run .qrels .trec .csv .tsv .json .jsonl .letor .parquet .arrow
+{_ENDINGS}
 """
 REPORTS = ("table", "json")
 _checks = cli.section("Checks")
@@ -117,8 +119,8 @@ def validate_command(
 @click.argument("target", metavar="OUT", type=cli.OutputPath())
 @_target(
     "--to",
-    "Format of OUT; beir is for qrels. Default: by its ending.",
-    type=click.Choice(tuple(WRITTEN_FORMATS)),
+    f"Format of OUT; {_FOR_QRELS} is for qrels. Default: by its ending.",
+    type=click.Choice(WRITTEN_FORMATS),
 )
 @_target("--tag", "The run tag. Default: that of IN, or gradeval.", "NAME")
 @_rows("--as role", "What IN is. Default: by its content.", type=_role)
@@ -146,14 +148,14 @@ def convert_command(
     from dataclasses import fields
 
     from gradeval.commands.files.convert import Conversion, convert_file
+    from gradeval.formats.format import format_by_ending, writer_of
     from gradeval.formats.sources import Source
-    from gradeval.formats.write import WRITERS, format_by_ending
 
     if to is None and target == "-":
         raise click.UsageError("standard output has no ending: choose a format with --to.")
     settings = {field.name: options.pop(field.name) for field in fields(Conversion) if field.name in options}
     conversion = Conversion(to or format_by_ending(target), **settings)
-    if target == "-" and on_terminal() and not WRITERS[conversion.to].is_compressible:
+    if target == "-" and on_terminal() and not writer_of(conversion.to).is_compressible:
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")
     chosen = Options(**options)

@@ -24,11 +24,12 @@ from gradeval.errors import InputError, OptionError
 from gradeval.evaluation.caveats import rank_notices
 from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import BlockTable, Columns, RankCheck
-from gradeval.formats.detect import ROLES, format_of, kind_of, role_of
+from gradeval.formats.detect import ROLES, kind_of, role_of
 from gradeval.formats.diagnostics import LeftOut, Problems, no_data
+from gradeval.formats.format import check_role, format_by_ending, format_of, writer_of
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import Source, compressed
-from gradeval.formats.write import WRITERS, Content, format_by_ending
+from gradeval.formats.write import Content
 from gradeval.notices import Notice
 from gradeval.options import OF_FILES, Options, choice, integer, must_be, takes
 from gradeval.tables.load import TableFile, check_inputs, open_file
@@ -124,7 +125,7 @@ def convert_file(
     source = _only_source(sources)
     if len(sources) > 1:
         conversion = _of_several(conversion, options)
-    written = WRITERS[conversion.to]
+    written = writer_of(conversion.to)
     written.check_name(name, conversion.to)
     role = conversion.role or ("run" if qrels is not None else role_of(source, options))
     if role is None:
@@ -189,11 +190,8 @@ def _check_role(role: str, conversion: Conversion) -> None:
     """Raise OptionError where the conversion is none of qrels, or of a run."""
     if role == "qrels" and conversion.top is not None:
         raise OptionError("top N documents can be chosen from runs only")
-    if role not in WRITERS[conversion.to].roles:
-        only, other = ("qrels", "runs") if role == "run" else ("runs", "qrels")
-        others = "tsv, csv, trec, json and others"
-        raise OptionError(f"{conversion.to} is a format of {only}; {other} can be written as {others}")
-    if conversion.tag is not None and (role, conversion.to) != ("run", "trec"):
+    check_role(role, conversion.to)
+    if conversion.tag is not None and not (role == "run" and writer_of(conversion.to).has_tag):
         raise OptionError("tag is for runs that are written as trec: others have none")
 
 
@@ -226,7 +224,7 @@ class _Reading:
         self.notices: tuple[Notice, ...] = ()  # of merged judgments
         self.name = file.table.name
         self.role = file.role
-        self.writer = WRITERS[conversion.to]
+        self.writer = writer_of(conversion.to)
         self.problems = Problems(self.name, math.inf, "gradeval validate lists all of them")
         self.tag = b""
         self.ranks = RankCheck()

@@ -19,9 +19,9 @@ from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, InputErrors, OptionError, first_names, named, printable, visible
 from gradeval.evaluation.caveats import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.evaluation.outcome import no_common_query
-from gradeval.file_formats import Format
-from gradeval.formats.detect import format_of, role_of
+from gradeval.formats.detect import role_of
 from gradeval.formats.diagnostics import LineProblems, Problem, Problems, no_data, shown
+from gradeval.formats.format import Format, format_of
 from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source, Watch
 from gradeval.notices import NoticeKind, many

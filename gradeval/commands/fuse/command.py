@@ -9,7 +9,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, expand_runs, input_files, on_terminal, refuse_options, stream, with_job
 from gradeval.commands.fuse.options import HEADING, TUNING, FuseOptions
-from gradeval.file_formats import WRITTEN_FORMATS, LabelledRuns, labelled
+from gradeval.file_formats import WRITTEN_RUNS, LabelledRuns, labelled
 from gradeval.options import METRICS, MORE, QUERIES_SECTION, Options
 
 EPILOG = """\b
@@ -49,9 +49,7 @@ _judged = cli.section(TUNING)
     "OUT",
     type=cli.OutputPath(),
 )
-@cli.output(
-    "--to", "Format of OUT. Default: by its ending, else trec.", type=click.Choice(tuple(WRITTEN_FORMATS))
-)
+@cli.output("--to", "Format of OUT. Default: by its ending, else trec.", type=click.Choice(WRITTEN_RUNS))
 @cli.output_options(FORMATS, with_file=False)
 @cli.input_options
 @cli.other_options
@@ -76,9 +74,9 @@ def fuse_command(
     job.open()
 
     from gradeval.commands.fuse.fuse import FORMAT, fusing_of, write_run
-    from gradeval.formats.write import WRITERS
+    from gradeval.formats.format import writer_of
 
-    if target == "-" and on_terminal() and not WRITERS[to or FORMAT].is_compressible:
+    if target == "-" and on_terminal() and not writer_of(to or FORMAT).is_compressible:
         raise click.UsageError(f"a {to} file is not for a terminal: name OUT.")
     file = job.output_file(target or None, input_files(), "--output")
     own = FuseOptions(**{name: options.pop(name) for name in FuseOptions.table})

@@ -20,9 +20,10 @@ from gradeval.evaluation.runs import separate_runs
 from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import Problems
+from gradeval.formats.format import check_role, format_by_ending, writer_of
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import compressed
-from gradeval.formats.write import WRITERS, Content, format_by_ending
+from gradeval.formats.write import Content
 from gradeval.notices import Notice
 from gradeval.options import MORE, Options, takes
 from gradeval.render.document import exact
@@ -84,7 +85,7 @@ class Fusion(RunTable, WithNotices, Tabular, eq=False):
         return [dict(zip(("query_id", "doc_id", "score", "rank"), line, strict=True)) for line in lines]
 
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Write the run atomically, in one of file_formats.WRITTEN_FORMATS, by default that of the ending, or
+        """Write the run atomically, in one of file_formats.WRITTEN_RUNS, by default that of the ending, or
         TREC's. Raises GradevalError.
         """
         name = os.fspath(path)
@@ -221,7 +222,8 @@ def write_run(batches: Iterator[Columns], sink: Any, name: str, to: str | None =
     ending, or TREC's. Raises GradevalError for what the format cannot hold.
     """
     to = to or format_by_ending(name, FORMAT)
-    writer, content = WRITERS[to], Content("run", _TAG)
+    check_role("run", to)
+    writer, content = writer_of(to), Content("run", _TAG)
     writer.check_name(name, to)
     problems = Problems(name or "standard output")
 

@@ -28,17 +28,16 @@ from gradeval.commands.files.validate import (
     Validation,
 )
 from gradeval.errors import LARGEST_GRADE, SMALLEST_GRADE, GradevalError, InputError, InputErrors, OptionError
-from gradeval.file_formats import WRITTEN_FORMATS
+from gradeval.file_formats import FORMATS, WRITTEN_FORMATS
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import Problem, first_in
 from gradeval.formats.sources import Source
-from gradeval.formats.write import WRITERS
 from gradeval.options import Options
 from gradeval.tables.load import open_file
 
 HAS_ARROW = find_spec("pyarrow") is not None
-FORMATS = [name for name in WRITTEN_FORMATS if HAS_ARROW or name not in ("parquet", "arrow")]
-TARGETS = {role: [name for name in FORMATS if role == "qrels" or name != "beir"] for role in ("qrels", "run")}
+TO = [name for name in WRITTEN_FORMATS if HAS_ARROW or name not in ("parquet", "arrow")]
+TARGETS = {role: [name for name in TO if role in FORMATS[name].writes] for role in ("qrels", "run")}
 ROLES = st.sampled_from(["qrels", "run"])
 ODD = st.text(st.characters(exclude_characters="\0"), min_size=1).map(
     lambda text: text.encode("utf-8", "surrogatepass")
@@ -226,7 +225,7 @@ def files(tmp_path, monkeypatch):
 
 def test_a_format_of_runs_alone_holds_no_judgments(files, monkeypatch):
     """Nor does one of qrels alone hold runs: a writer says what it writes."""
-    monkeypatch.setitem(WRITERS, "tsv", WRITERS["tsv"]._replace(roles=("run",)))
+    monkeypatch.setitem(FORMATS, "tsv", FORMATS["tsv"].replace(writes=("run",)))
     Path("s").write_text(SAME)
     message = "tsv is a format of runs; qrels can be written as"
     raises(OptionError, message, gradeval.convert, "s", "out", "tsv")
