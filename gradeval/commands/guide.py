@@ -18,7 +18,8 @@ from gradeval.registry.synonyms import synonyms
 PAGES = Path(__file__).parents[1] / "guide"
 TOPICS = (  # in the order of the list
     *("evaluating", "formats", "ties-and-holes", "warnings", "comparing", "judges", "explaining", "pictures"),
-    *("ci", "nightly", "schemas", "python", "spark", "studies", "plugins", "vectors", "internals", "changelog"),
+    *("ci", "nightly", "schemas", "python", "spark", "studies", "plugins", "vectors", "promise"),
+    *("internals", "changelog"),
 )
 
 _PAGES = tuple(
