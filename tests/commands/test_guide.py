@@ -61,7 +61,7 @@ def test_search() -> None:
     assert fails("guide", "--search", "").startswith("gradeval: --search requires a word.")
     # topics are completed
     completed = ShellComplete(app, {}, "gradeval", "_GRADEVAL_COMPLETE").get_completions(["guide"], "p")
-    assert [item.value for item in completed] == ["pictures", "python", "plugins"]
+    assert [item.value for item in completed] == ["pictures", "python", "plugins", "promise"]
 
 
 def test_search_by_words_and_synonyms() -> None:
