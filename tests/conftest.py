@@ -22,7 +22,7 @@ COMMON = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
     "phases": [phase for phase in Phase if phase is not Phase.explain],  # it takes longer than the rest
 }
-settings.register_profile("quick", max_examples=8, derandomize=True, **COMMON)
+settings.register_profile("quick", max_examples=5, derandomize=True, **COMMON)
 settings.register_profile("thorough", max_examples=250, print_blob=True, **COMMON)
 settings.load_profile("quick")
 

@@ -21,6 +21,8 @@ from gradeval.tables.judgments import Judgments
 
 load()  # all families in their order, before a test imports one by itself
 
+THOROUGH = settings.default.max_examples > 100
+Case = TypeVar("Case")
 Query = tuple[Mapping[str, float], Mapping[str, float]]
 """(qrels, run) of one query: document -> grade, document -> score."""
 
@@ -115,6 +117,11 @@ def examples(times: float) -> settings:
     return settings(max_examples=max(1, round(times * settings.default.max_examples)))
 
 
+def some(cases: Iterable[Case], share: int) -> list[Case]:
+    """All cases in the thorough profile; in the quick one every third where share is 3."""
+    return [*cases][:: 1 if THOROUGH else share]
+
+
 def golden(path: Path) -> bytes:
     """A whole output that is kept in a file. That of JSON has several members in a line there."""
     data = path.read_bytes()
@@ -131,9 +138,6 @@ def error_of(kind: Any, call: Callable[..., object], *args: Any, **options: Any)
 def raises(kind: Any, pattern: str, call: Callable[..., object], *args: Any, **options: Any) -> None:
     """Check that a call raises an error of this kind, whose message fits the pattern."""
     assert re.search(pattern, error_of(kind, call, *args, **options))
-
-
-Case = TypeVar("Case")
 
 
 def check_each(cases: Iterable[Case], check: Callable[[Case], object]) -> None:

@@ -5,8 +5,8 @@ import random
 
 import numpy as np
 import pytest
-from helpers import each, error_of, examples, raises
-from hypothesis import given, settings
+from helpers import THOROUGH, each, error_of, examples, raises
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradeval import pytrec_eval as ours
@@ -53,7 +53,7 @@ def collection(seed):
     return qrels, run
 
 
-@examples(times=10 if settings.default.max_examples > 100 else 0.25)  # thousands in the thorough profile
+@examples(times=10 if THOROUGH else 0.25)  # thousands in the thorough profile
 @given(seed=st.integers(0, 2**40), level=st.sampled_from([1, 1, 2]), judged_only=st.booleans())
 def test_random_collections(seed, level, judged_only):
     check(*collection(seed), MEASURES, level, judged_only)

@@ -51,23 +51,24 @@ class Terminal:
         os.waitpid(self.pid, 0)
 
 
+TYPED = {
+    'gradeval q r -m "AP rankd': '"AP rankdCG',  # in the case that is typed
+    "gradeval q r --allow ties,same_": "ties,same_ranking",
+}
+
+
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize(
-    ("typed", "completed"),
-    [
-        ('gradeval q r -m "AP rankd', '"AP rankdCG'),  # in the case that is typed
-        ("gradeval q r --allow ties,same_", "ties,same_ranking"),
-    ],
-)
-def test_what_is_typed_stays(shell: str, typed: str, completed: str, folder: Path) -> None:
+def test_what_is_typed_stays(shell: str, folder: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     terminal = Terminal(shell, folder)
     try:
         terminal.type(SET_UP[shell] + f'eval "$(_GRADEVAL_COMPLETE={shell}_source gradeval)"; echo re""ady\n')
         assert "> " in terminal.read_until("ready\r\n").partition("ready")[2] or terminal.read_until("> ")
-        terminal.type(f"{typed}\t")
-        assert completed in terminal.read_until(completed), terminal.text
+        for typed, completed in TYPED.items():
+            terminal.type(f"{typed}\t")
+            assert completed in terminal.read_until(completed), terminal.text
+            terminal.type("\x15")  # empties the line
     finally:
         terminal.type("\x15\x03\nexit\n")
         terminal.close()

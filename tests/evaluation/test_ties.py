@@ -143,13 +143,12 @@ def test_ranges_with_subtopics() -> None:
     run = {q: dict(ranking) for q, ranking in rankings.items()}
     results = evaluate(qrels, run, names, tie_range=True, ties="input")
     assert (results.values(0, "StRecall@3") > 0).any()
-    for m, name in enumerate(names):
-        ends = results.runs[0].tie_range[:2, m]
-        for place, query in enumerate(results.queries):
-            own = [row for row in qrels if row[0] == query]
-            tries = [evaluate(own, {query: order}, name, ties="input") for order in orders(rankings[query])]
-            values = [of_order.values(0, 0)[0] for of_order in tries]
-            low, high = ends[:, place]
+    for place, query in enumerate(results.queries):
+        own = [row for row in qrels if row[0] == query]
+        tries = [evaluate(own, {query: order}, names, ties="input") for order in orders(rankings[query])]
+        for m, name in enumerate(names):
+            values = [of_order.values(0, m)[0] for of_order in tries]
+            low, high = results.runs[0].tie_range[:2, m, place]
             assert min(values) - 1e-12 <= low <= results.values(0, m)[place] <= high <= max(values) + 1e-12, (
                 name
             )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import fails, gradeval
-from helpers import each, raises
+from helpers import each, raises, some
 
 import gradeval as package
 from gradeval import InputError, OptionError
@@ -33,7 +33,7 @@ def test_the_worked_example() -> None:
     assert [(row["team"], row["own"]) for row in team] == [("x", 3), ("x", 3), ("C", 1)]
 
 
-@each("seed", range(8))
+@each("seed", some(range(8), 3))
 def test_random_cases_are_those_of_removed_judgments(seed: int) -> None:
     draw = random.Random(seed)
     names = [f"d{n}" for n in range(9)]
