@@ -35,6 +35,7 @@ class PhiKeywords(TypedDict, total=False):
     unlabelled: Literal['error', 'unjudged'] | None  # None
     merge: Literal['mean', 'median', 'max', 'min', 'majority', 'first'] | None  # None
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+    exclude: str | bytes | os.PathLike[str] | Mapping[Any, Iterable[object]] | Iterable[tuple[object, object]] | None  # None
 
 
 class ReadQrels(TypedDict, total=False):
@@ -46,6 +47,7 @@ class ReadQrels(TypedDict, total=False):
     unlabelled: Literal['error', 'unjudged'] | None  # None
     merge: Literal['mean', 'median', 'max', 'min', 'majority', 'first'] | None  # None
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+    exclude: str | bytes | os.PathLike[str] | Mapping[Any, Iterable[object]] | Iterable[tuple[object, object]] | None  # None
 
 
 class ReadRun(TypedDict, total=False):
@@ -56,6 +58,7 @@ class ReadRun(TypedDict, total=False):
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
     split: str | None  # None
     ignore_identical_ids: bool  # False
+    exclude: str | bytes | os.PathLike[str] | Mapping[Any, Iterable[object]] | Iterable[tuple[object, object]] | None  # None
     max_passage: str | None  # None
     duplicates: Literal['error', 'best']  # 'error'
 
@@ -103,6 +106,7 @@ class OnSpark(TypedDict, total=False):
     by_level: bool  # False
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
     ignore_identical_ids: bool  # False
+    exclude: str | bytes | os.PathLike[str] | Mapping[Any, Iterable[object]] | Iterable[tuple[object, object]] | None  # None
     max_passage: str | None  # None
     duplicates: Literal['error', 'best']  # 'error'
 

@@ -157,6 +157,17 @@ class NoticeKind(Enum):
         "its best score",
         is_note=True,
     )
+    EXCLUDED = Row(
+        "{subject}: {count:excluded document|excluded documents} removed",
+        "{runs} have excluded documents, removed, up to {count:,} ({subject})",
+        is_note=True,
+    )
+    EXCLUDED_JUDGMENTS = Row(
+        "{subject}: {count:judgment|judgments} of excluded documents removed{rule:; #}{alike}", is_note=True
+    )
+    EXCLUDED_RELEVANT = Row(
+        "{subject}: {count:excluded document is|excluded documents are} relevant (queries {queries}){alike}"
+    )
     IDENTICAL_IDS = Row(
         "{subject}: {count:query retrieves|queries retrieve} a document with the query's id ({queries})"
         + _AS_BEIR,
@@ -275,6 +286,7 @@ class EvaluationWarning(UserWarning):
 
 OF_QRELS = (
     *(NoticeKind.DUPLICATES, NoticeKind.UNLABELLED, NoticeKind.SUBTOPICS, NoticeKind.NO_SUBTOPICS),
+    *(NoticeKind.EXCLUDED_JUDGMENTS, NoticeKind.EXCLUDED_RELEVANT),
     *(NoticeKind.UNSCALED_ELSEWHERE, NoticeKind.ALL_RELEVANT, NoticeKind.NONE_RELEVANT, NoticeKind.NO_RELEVANT),
 )
 

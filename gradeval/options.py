@@ -295,13 +295,18 @@ def _read_ids(name: str, ids: Any) -> Any:
         return ids
     if not isinstance(ids, (str, bytes)):
         for query_id in (ids := tuple(iterable(name, ids))):
-            is_iterable = isinstance(query_id, (Iterable, Sized)) and not isinstance(query_id, (str, bytes))
-            if query_id is None or query_id != query_id or is_iterable:
-                raise OptionError(f"{name} must be ids, not {described(query_id)}")
+            _check_id(name, query_id)
     texts = parse_ids(as_text(ids)) if isinstance(ids, (str, bytes)) else tuple(map(as_text, ids))
     if not texts:
         raise OptionError(f"{name}: no query ids given")
     return texts
+
+
+def _check_id(name: str, value: Any) -> None:
+    """Raise OptionError for what is no id."""
+    is_iterable = isinstance(value, (Iterable, Sized)) and not isinstance(value, (str, bytes))
+    if value is None or value != value or is_iterable:
+        raise OptionError(f"{name} must be ids, not {described(value)}")
 
 
 def parse_ids(text: str) -> tuple[str, ...]:
@@ -329,6 +334,26 @@ def _read_weights(name: str, weights: Any) -> Any:
     if not any(weight for _, weight in value):
         raise OptionError(f"{name}: no query has a weight above 0")
     return value
+
+
+def _read_pairs(name: str, pairs: Any) -> Any:
+    """(query, document) pairs of those, or of {query: documents}, or the path of a file that is read with the
+    judgments.
+    """
+    value = _path(pairs)
+    if isinstance(value, str):
+        return must_be("a path, {query: documents} or (query, document) pairs", _is_text)(name, value)
+    if isinstance(value, Mapping):
+        value = [(query, document) for query in value for document in iterable(name, value[query])]
+    rows = [*iterable(name, value)]
+    for row in rows:
+        if not isinstance(row, (tuple, list)) or len(row) != 2:
+            raise OptionError(
+                f"{name} must be {{query: documents}}, (query, document) pairs or a path, not {described(row)}"
+            )
+        for item in row:
+            _check_id(name, item)
+    return tuple(sorted({(as_text(query), as_text(document)) for query, document in rows})) or None
 
 
 def _read_features(name: str, features: Any) -> tuple[int | str, ...]:
@@ -580,6 +605,19 @@ class Options(OptionTable, init=False):
     ignore_identical_ids: bool = _input(
         FLAG, "Leave out documents of runs whose id is their query's, as BEIR does.", scope={VALUES, OF_RUN}
     )
+    exclude: tuple[tuple[str, str], ...] | str | None = _input(
+        OptionKind(
+            "path",
+            _read_pairs,
+            f"{PATH} | Mapping[Any, Iterable[object]] | Iterable[tuple[object, object]]",
+            metavar="FILE",
+        ),
+        "Remove documents from runs, before ranks are counted, and from the qrels: lines of a query and a "
+        "document, or CSV with a header.",
+        scope={VALUES, OF_QRELS, OF_RUN},
+        python="documents that are removed from runs, before ranks are counted, and from the qrels: "
+        "{query: documents}, (query, document) pairs, or a file of 'query document' lines",
+    )
     max_passage: str | None = _input(
         OptionKind("text", must_be("a string of one character or more", _is_delimiter), "str", metavar="DELIM"),
         "Runs rank passages: what precedes the last DELIM of an id, such as # in doc7#3, is the document, "
@@ -611,6 +649,10 @@ class Options(OptionTable, init=False):
         of_queries = self.query_weights
         pairs = dict(of_queries) if isinstance(of_queries, tuple) else of_queries
         weights = {} if pairs is None else {"query_weights": pairs}  # only weighted means have them
+        if isinstance(self.exclude, tuple):
+            values["exclude"] = documents = dict[str, list[str]]()
+            for query, document in self.exclude:
+                documents.setdefault(query, []).append(document)
         return {**values, "no_relevant": self.no_relevant_rule, **weights}
 
     @classmethod

@@ -44,6 +44,7 @@ CHANGES: dict[str, Any] = {
     "merge": "mean",
     "columns": (("grade", "stars"), ("score", "other")),
     "ignore_identical_ids": True,
+    "exclude": (("q1", "a"), ("q2", "x")),
     "max_passage": "#",
     "duplicates": "best",
 }
@@ -169,6 +170,7 @@ GOOD = {
     "split": TEXTS,
     "max_passage": TEXTS - {"surrogate"},
     "groups": PATHS,
+    "exclude": PATHS | {"[]", "()", "{}", "empty array"},
     "query_weights": PATHS | {"{'1': 1}"},
 }
 

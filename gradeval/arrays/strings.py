@@ -326,6 +326,39 @@ class IdIndex:
         return rows
 
 
+class IdPairs:
+    """Finds pairs of ids, as of a query and a document. first, second: of each pair, (P,)."""
+
+    def __init__(self, first: Ids, second: Ids) -> None:
+        rows, self.group = first.distinct()
+        self.first = IdIndex(first.take(rows))
+        self.second = second
+        self.salts = salts(len(rows))
+        self.table = KeyTable(second.keys() + self.salts[self.group])
+
+    @cached_property
+    def members(self) -> set[tuple[int, bytes]]:
+        return set(zip(self.group.tolist(), self.second.tolist(), strict=True))
+
+    def has(self, first: Ids, bounds: Ints, second: Ids) -> Bools:
+        """Which rows are among the pairs, (n,). first: of each group of rows, (S,), which owns the rows
+        bounds[s]:bounds[s+1].
+        """
+        group = self.first.find(first)
+        groups = np.flatnonzero(group >= 0)
+        lengths = np.diff(bounds)[groups]
+        rows, group = ranges(bounds[groups], lengths), group[groups].repeat(lengths)
+        ids = second.take(rows)
+        at = self.table.find(ids.keys() + self.salts[group])
+        hit = np.flatnonzero(at >= 0)
+        same = ids.same(hit, self.second, at[hit]) & (self.group[at[hit]] == group[hit])
+        for other in np.flatnonzero(~same).tolist():  # different pairs with one key: not seen so far
+            same[other] = (int(group[hit[other]]), ids[int(hit[other])]) in self.members
+        are_pairs = np.zeros(len(second), bool)
+        are_pairs[rows[hit[same]]] = True
+        return are_pairs
+
+
 def repeats(table: KeyTable, ids: Ids, group: Ints) -> tuple[Ints, Ints]:
     """The rows whose id is a duplicate in its group, and the rows of its first occurrence. table: of keys that
     are equal where group and id are; matches are confirmed on the bytes.

@@ -324,6 +324,7 @@ def line_notices(reduced: Reduced) -> Iterator[Notice]:
         (NoticeKind.UNJUDGED, reduced.unjudged, ""),
         (NoticeKind.EXTRA_FIELDS, reduced.extra.lines, str(reduced.extra.first + 1)),
         (NoticeKind.COLLAPSED, *reduced.collapsed),
+        (NoticeKind.EXCLUDED, reduced.excluded, ""),
     ):
         if count:
             yield Notice(kind, "", count, rule=rule)

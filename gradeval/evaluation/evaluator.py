@@ -121,7 +121,7 @@ class Evaluation:
     """Runs are evaluated by a plan, with judgments that are read once."""
 
     def __init__(self, plan: Plan, qrels: Any) -> None:
-        plan = plan.with_weights()
+        plan = plan.with_files()
         options = plan.options
         if options.ties == EXPECTED:
             check_expected(plan.specs)

@@ -15,6 +15,7 @@ from gradeval.notices import many
 from gradeval.options import LaterIds, Options
 from gradeval.records import Record
 from gradeval.registry.spec import Spec, parse
+from gradeval.tables.excluded import with_excluded
 from gradeval.tables.qrels import Qrels
 
 
@@ -48,12 +49,11 @@ class Plan(Record, eq=False):
         """The metrics that the user sees."""
         return self.specs if self.shows_extra else self.metrics
 
-    def with_weights(self) -> Plan:
-        """With the weights of queries, where a file has them. Raises InputError(s)."""
+    def with_files(self) -> Plan:
+        """With the weights of queries and the excluded documents of files. Raises InputError(s)."""
         path = self.options.query_weights
-        if not isinstance(path, str):
-            return self
-        return self.replace(options=with_weights(self.options), weights_path=path)
+        plan = self.replace(options=with_files(self.options))
+        return plan.replace(weights_path=path) if isinstance(path, str) else plan
 
     def judged_by(self, qrels: Qrels) -> Plan:
         """With what is known only when the judgments are: the query ids that are chosen, and the levels."""
@@ -70,6 +70,11 @@ def with_weights(options: Options) -> Options:
     from gradeval.formats.lines import read_weights  # imported only when needed
 
     return options.replace(query_weights=tuple(read_weights(Source(options.query_weights)).items()))
+
+
+def with_files(options: Options) -> Options:
+    """The options, with what files of queries and documents have. Raises InputError(s)."""
+    return with_excluded(with_weights(options))
 
 
 def with_ids(options: Options, qrels: Qrels) -> Options:

@@ -722,7 +722,8 @@ def signature_of(
 
 def _options_in_signature(options: Mapping[str, Any]) -> dict[str, str]:
     """The options that every signature has, then others that are not the defaults."""
-    rows = {name: row for name, row in Options.table.items() if VALUES in row.scope and name != "query_ids"}
+    hashed = ("query_ids", "exclude")
+    rows = {name: row for name, row in Options.table.items() if VALUES in row.scope and name not in hashed}
     values = {name: options.get(name, row.default) for name, row in rows.items()}
     texts = {name: option_text(values[name]) for name in ("rel", "ties", "queries", "no_relevant")}
     for name, value in values.items():
@@ -732,11 +733,13 @@ def _options_in_signature(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _hashes_of_queries(options: Mapping[str, Any]) -> dict[str, str]:
-    """The SHA-256 of the query ids and of the weights of queries, where they are given."""
+    """The SHA-256 of the query ids, the weights of queries and the excluded documents, where they are given."""
     from hashlib import sha256
 
     weights = options.get("query_weights") or {}
+    excluded = options.get("exclude") or {}
     lines = {
+        "exclude": sorted(f"{query}\t{document}" for query in excluded for document in excluded[query]),
         "query_ids": sorted(options.get("query_ids") or ()),
         "query_weights": sorted(f"{query}\t{weight!r}" for query, weight in weights.items()),
     }
@@ -755,6 +758,8 @@ def option_text(value: Any) -> str:
         return repr(value).removesuffix(".0")
     if isinstance(value, (list, tuple)):
         return ",".join(item if isinstance(item, str) else "=".join(item) for item in value)
+    if isinstance(value, Mapping):  # documents of queries
+        return f"of {sum(map(len, value.values())):,} documents"
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return f"'{text}'" if "|" in text else text
 

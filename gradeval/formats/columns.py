@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.strings import IdIndex, Ids
+from gradeval.arrays.strings import IdIndex, IdPairs, Ids
 from gradeval.formats.detect import explained
 from gradeval.formats.diagnostics import UNLABELLED_HINT, LeftOut, LineProblems, Problem, shown
 from gradeval.formats.scan import DataLines, floats
@@ -27,6 +27,7 @@ RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their sco
 IDENTICAL_IDS = LeftOut(
     "no document is left: the id of each is that of its query", "--ignore-identical-ids leaves these out"
 )
+EXCLUDED = LeftOut("no document is left: all are excluded", "--exclude names those that are removed")
 
 
 Blocks = Callable[[], Iterator[Any]]
@@ -106,6 +107,7 @@ class Columns(Record):
     # of qrels: the subtopic of each row, (n,), or that of all, as is usual; None without such a column
     # of runs: the name of the run, until only_run() has checked it
     subtopic: Ids | bytes | None = None
+    excluded: int = 0  # how many rows were removed, since their documents are excluded
 
     @classmethod
     def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:
@@ -151,6 +153,7 @@ class Columns(Record):
             ranks=reduce(RankCheck.joined, (part.ranks for part in parts), RankCheck()),
             left_out=next((part.left_out for part in parts if part.left_out), None),
             extra=extra,
+            excluded=sum(part.excluded for part in parts),
         )
 
     def with_ranks(self, rows: DataLines, field: int) -> Columns:
@@ -239,6 +242,15 @@ class Columns(Record):
         remaining = self.take(~documents.same(np.arange(len(query)), self.queries, query))
         has_identical = len(remaining.value) < len(self.value)
         return remaining.replace(left_out=IDENTICAL_IDS) if has_identical else remaining
+
+    def without_pairs(self, pairs: IdPairs, delimiter: bytes = b"") -> Columns:
+        """The rows whose query and document are none of these. delimiter: as in without_identical_ids()."""
+        documents = self.documents.before_last(delimiter) if delimiter else self.documents
+        is_excluded = pairs.has(self.queries, self.bounds, documents)
+        count = int(np.count_nonzero(is_excluded))
+        if not count:
+            return self
+        return self.take(~is_excluded).replace(left_out=EXCLUDED, excluded=self.excluded + count)
 
     def light(self) -> Columns:
         """The same rows, whose ids hold on to nothing that they do not need."""

@@ -16,6 +16,7 @@ from gradeval.errors import LARGEST_GRADE, TINY, InputError, OptionError, is_gra
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, no_data
 from gradeval.formats.scan import not_text
 from gradeval.formats.sources import Block, Source
+from gradeval.notices import many
 from gradeval.options import FILE_PATHS, Options, parse_number
 from gradeval.records import Record
 
@@ -242,6 +243,55 @@ def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], 
         else:
             problems.append(Problem(number, f"a line has a query and its {kind}, with {between} between"))
     return pairs, problems
+
+
+def read_documents(source: Source) -> tuple[tuple[str, str], ...]:
+    """The different (query, document) pairs of lines of both, in order: separated by a tab where any line has
+    one, else by spaces, or of CSV with a header. Raises InputError(s).
+    """
+    lines = [*read_lines(source)]
+    texts = ((number, line.decode("utf-8", "surrogateescape").strip(" \r")) for number, line in lines)
+    data = [(number, text) for number, text in texts if text.strip("\t") and not text.startswith("#")]
+    if not data:
+        raise no_data(source.name, len(lines))
+    rows, columns = _rows_of_documents(data)
+    query, document = columns or (0, 1)
+    count = len(rows[0][1]) if columns else 2
+    pairs: dict[tuple[str, str], None] = {}
+    problems = []
+    for number, fields in rows[columns is not None :]:
+        if len(fields) != count:
+            fault = f"{many(len(fields), 'field', 'fields')} where a query and a document are expected"
+            hint = "Ids with spaces need a tab between" if len(fields) > count else ""
+            problems.append(Problem(number, fault, hint))
+        elif not (fields[query] and fields[document]):
+            problems.append(Problem(number, "a line has a query and a document"))
+        else:
+            pairs[fields[query], fields[document]] = None
+    LineProblems.listed(problems).check(source.name)
+    return tuple(pairs)
+
+
+def _rows_of_documents(
+    data: Sequence[tuple[int, str]],
+) -> tuple[list[tuple[int, list[str]]], tuple[int, int] | None]:
+    """The number and the fields of each line; and the columns that the first names, if it does."""
+    delimiter = "\t" if any("\t" in text for _, text in data) else _delimiter_of(data[0][1])
+    if delimiter != _UNDIVIDED:
+        rows = [(number, _fields(text, delimiter)) for number, text in data]
+        columns = _document_columns(rows[0][1])
+        if delimiter == "\t" or columns is not None:  # else ids have commas
+            return rows, columns
+    rows = [(number, text.split()) for number, text in data]
+    return rows, _document_columns(rows[0][1])
+
+
+def _document_columns(header: Sequence[str]) -> tuple[int, int] | None:
+    """The columns of queries and of documents, None where these fields are no header."""
+    from gradeval.formats.csv import usual_columns  # imported only when needed
+
+    columns = [usual_columns(header, role) for role in ("query", "document")]
+    return (columns[0][0], columns[1][0]) if all(len(places) == 1 for places in columns) else None
 
 
 def _places(header: Sequence[str], kind: str) -> tuple[int, int] | None:

@@ -52,6 +52,7 @@ from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.statistics import tests
 from gradeval.statistics.intervals import t_interval, within
 from gradeval.statistics.multiple import CORRECTIONS
+from gradeval.tables.excluded import excluded
 from gradeval.tables.qrels import JudgmentRows, Qrels
 from gradeval.tables.ranking import Collapse, RunLines
 from gradeval.tables.reduction import Total
@@ -288,9 +289,15 @@ def _read_qrels(table: Any, job: SparkJob) -> tuple[Qrels, Notices]:
     wrong = LineProblems.joined([rows.out_of_range(), LineProblems.listed([] if merge else differing)])
     wrong.changed(judged.named).check(job.qrels)
     qrels = rows.without_duplicates() if merge is None else rows.merged(merge)
+    qrels = qrels.evaluated(job.options, excluded(job.options))
     of_subtopics = no_subtopics_notices(qrels, job.specs)
-    notices = Notices((*qrels_notices_for(qrels, job.specs), *of_subtopics))
-    qrels = qrels.evaluated(job.options)
+    of_qrels = (
+        notice.replace(rule="")  # which queries are not judged is known of all buckets together
+        if notice.kind is NoticeKind.EXCLUDED_JUDGMENTS
+        else notice
+        for notice in qrels_notices_for(qrels, job.specs)
+    )
+    notices = Notices((*of_qrels, *of_subtopics))
     qrels.__dict__["scale"] = job.scale  # that of all qrels, instead of the bucket's
     return qrels, notices
 
@@ -304,9 +311,12 @@ def _evaluated(table: Any, setting: EvaluationSetting, r: int, job: SparkJob) ->
     ties = options.ties or DEFAULT_TIES
     rows = read_rows(table, job.run_labels, path, is_ordered=ties == "input")
     columns = Columns.whole(rows.queries, rows.documents, -rows.number if job.is_negated else rows.number)
+    if (pairs := excluded(options)) is not None:
+        columns = columns.without_pairs(pairs, options.delimiter)
     if options.ignore_identical_ids:
         columns = columns.without_identical_ids(options.delimiter)
     total = Total(qrels, ties, Collapse.of(options))
+    total.note(columns, 0)
     total.add(total.find(RunLines.of(columns, qrels)), 0)
     message = "duplicate document for its query"
     repeats = total.repeats.changed(lambda problem: Problem(problem.line, message, COLLAPSES))

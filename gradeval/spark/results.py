@@ -34,6 +34,7 @@ from gradeval.registry.spec import Metrics, Spec, usable
 from gradeval.spark import kernel, sessions
 from gradeval.spark.kernel import QRELS, SparkJob, SparkSummary, without_values
 from gradeval.spark.sessions import WRONG_LINE, Input, quoted
+from gradeval.tables.excluded import with_excluded
 from gradeval.tables.load import InputNames, check_names
 from gradeval.tables.qrels import counted_grades
 
@@ -78,7 +79,7 @@ class Request(NamedTuple):
         kind = Options.table["columns"].kind.replace(read=read)
         columns = dict(option_table.read_option("columns", kind, options.get("columns", ())))
         run_columns = {role: columns.pop(role) for role in _RUN_ROLES if role in columns}
-        chosen = Options(**{**options, "columns": columns})
+        chosen = with_excluded(Options(**{**options, "columns": columns}))
         if chosen.interval:
             raise OptionError("on Spark, the interval of a mean is SparkSummary.interval()")
         if chosen.query_weights is not None:
@@ -342,7 +343,7 @@ class SparkResults:
         """
         from pyspark.sql import functions as F
 
-        qrels = self._qrels.frame
+        qrels = self._judged()
         grades = qrels.groupBy("number").count()
         if "subtopic" in qrels.columns:  # the highest grade of a document counts
             highest = F.max_by("number", F.expr("try_cast(number as double)")).alias("number")
@@ -353,6 +354,18 @@ class SparkResults:
             return grades
         of_runs = self._runs.groupBy(*(["run"] if self._names is None else [])).count()
         return grades.unionByName(of_runs.withColumn("is_grade", F.lit(False)), allowMissingColumns=True)
+
+    def _judged(self) -> DataFrame:
+        """The judgments, without those of excluded documents."""
+        from pyspark.sql import functions as F
+
+        qrels, pairs = self._qrels.frame, self._request.options.exclude
+        if not isinstance(pairs, tuple):
+            return qrels
+        excluded = qrels.sparkSession.createDataFrame(list(pairs), "of_query string, of_document string")
+        is_query = F.col("query").cast("string") == F.col("of_query")
+        is_document = F.col("document").cast("string") == F.col("of_document")
+        return qrels.join(F.broadcast(excluded), is_query & is_document, "left_anti")
 
     def per_query(self) -> DataFrame:
         """A data frame with the columns run, query, metric and value: a row for each value of a query.

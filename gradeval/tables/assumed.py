@@ -61,9 +61,9 @@ def completed(
         return qrels, reduced
     queries = np.arange(len(qrels.queries)) if queries is None else queries
     documents = RetrievedDocuments.of(qrels, reduced, queries)
-    query, place, score = documents.unjudged(depth)
+    query, above, score = documents.unjudged(depth)
     order = stable_order(np.append(Segments(qrels.offsets).query, query))
-    rank = np.append(reduced.rank, place + 1.0)[order]
+    rank = np.append(reduced.rank, above + 1.0)[order]
     offsets = qrels.offsets + np.append(0, np.cumsum(np.bincount(query, minlength=len(qrels.queries))))
     names = Ids.joined([qrels.documents.compact(), _NO_ID.light() if qrels.documents.short else _NO_ID])
     of_all = qrels.replace(
@@ -101,7 +101,7 @@ class RetrievedDocuments(Record, eq=False):
         return cls(queries, segments, reduced.scores_of(queries), judged)
 
     def unjudged(self, depth: int | None) -> tuple[Ints, Ints, Floats]:
-        """The query, the place from 0, and the score of each document that is not judged, by rank."""
+        """The query, how many documents are above it, and the score of each document without a judgment."""
         is_unjudged = np.ones(len(self.scores), bool)
         is_unjudged[self.judged] = False
         if depth is not None:

@@ -23,7 +23,7 @@ from gradeval.errors import (
     named,
     readable,
 )
-from gradeval.formats.columns import BlockTable, Columns
+from gradeval.formats.columns import EXCLUDED, BlockTable, Columns
 from gradeval.formats.detect import ROLES, kind_of
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.format import format_of
@@ -31,6 +31,7 @@ from gradeval.formats.sources import Source
 from gradeval.formats.trec import run_columns
 from gradeval.options import ALL_FEATURES, DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, OF_SCORES, Options, takes
 from gradeval.records import Record
+from gradeval.tables.excluded import excluded
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import EACH, Collapse, Wanted
 from gradeval.tables.reduction import AnyTotal, Reduced, collect, collect_columns, total_of
@@ -186,10 +187,20 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
 
 def _evaluated(table: BlockTable, options: Options) -> BlockTable:
     """A run with the rows that are evaluated."""
+    table = _without_excluded(table, options)
     if not options.ignore_identical_ids:
         return table
     delimiter = options.delimiter
     return table.replace(columns=lambda block: table.columns(block).without_identical_ids(delimiter))
+
+
+def _without_excluded(table: BlockTable, options: Options) -> BlockTable:
+    """Qrels or a run without the documents that are excluded."""
+    pairs = excluded(options)
+    if pairs is None:
+        return table
+    delimiter = options.delimiter
+    return table.replace(columns=lambda block: table.columns(block).without_pairs(pairs, delimiter))
 
 
 def _whole(name: str, rows: Columns, options: Options | None = None) -> BlockTable:
@@ -226,7 +237,7 @@ def _table(
     table: BlockTable = format.read(source, ROLES[role], options)
     if with_ranks and table.ranked is not None:
         table = table.replace(columns=table.ranked)
-    return table if role == "qrels" else _evaluated(table, options)
+    return (_without_excluded if role == "qrels" else _evaluated)(table, options)
 
 
 def _joined(table: BlockTable, jobs: int) -> Columns:
@@ -249,7 +260,7 @@ def _joined(table: BlockTable, jobs: int) -> Columns:
 def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrels:
     """The judgments. hashes: whether the SHA-256 of the file is found while it is read."""
     if isinstance(qrels, OpenedQrels):
-        return qrels.replace(qrels=qrels.as_read.evaluated(options))
+        return qrels.replace(qrels=_counted(qrels.as_read, options))
     jobs = options.jobs or default_jobs()
     name = "qrels"
     if is_path(qrels) and is_irds(path := source_of(qrels).name):
@@ -257,9 +268,9 @@ def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrel
 
         name, qrels = path, judgments(path)
     if is_path(qrels):
-        [file] = open_file(_source(qrels, hashes), "qrels", options)
+        [file] = open_file(_source(qrels, hashes), "qrels", options.replace(exclude=None))
         as_read = _judgments(file.table, jobs, options.merge)
-        return OpenedQrels(as_read, as_read.evaluated(options), file.source, file.kind, file.letor)
+        return OpenedQrels(as_read, _counted(as_read, options), file.source, file.kind, file.letor)
     from gradeval.formats.memory import Nested, are_texts  # imported only when needed
 
     data = open_data(qrels, name, "grade", options)
@@ -273,7 +284,15 @@ def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrel
         # rows as in the dicts
         if len(as_read.queries) == len(data.queries) and len(as_read.grade) == len(names):
             as_read.__dict__["names"] = Texts(as_read.documents, names)  # which need not be decoded then
-    return OpenedQrels(as_read, as_read.evaluated(options))
+    return OpenedQrels(as_read, _counted(as_read, options))
+
+
+def _counted(qrels: Qrels, options: Options) -> Qrels:
+    """The judgments that count. Raises InputError where none is left."""
+    counted = qrels.evaluated(options, excluded(options))
+    if not len(counted.grade):
+        raise no_data(qrels.path, 0, EXCLUDED)
+    return counted
 
 
 def judgment_columns(qrels: Any, options: Options) -> BlockTable:
@@ -311,7 +330,8 @@ def open_file(
     letor = _read_letor(source, features, options, problems)
     if role == "qrels":
         grade = letor.label if feature is None else letor.feature(feature)
-        return [TableFile(source, role, kind, _whole(source.name, letor.columns(grade)), letor=letor)]
+        table = _without_excluded(_whole(source.name, letor.columns(grade)), options)
+        return [TableFile(source, role, kind, table, letor=letor)]
     return [
         TableFile(source, role, kind, _feature_table(letor, feature, options), f"feature{feature}")
         for feature in options.features
@@ -622,7 +642,8 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
 
     from gradeval.formats.memory import Nested  # imported only when needed
 
-    nested = data if isinstance(data, Nested) and not options.ignore_identical_ids else None
+    has_all = not options.ignore_identical_ids and options.exclude is None
+    nested = data if isinstance(data, Nested) and has_all else None
     ties = options.ties or DEFAULT_TIES
     collapse = Collapse.of(options)
     return Run(data.name, opened, ties, name=name, nested=nested, collapse=collapse)

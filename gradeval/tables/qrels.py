@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order, subtracted
-from gradeval.arrays.strings import IdIndex, Ids, KeyTable, Texts, repeats, salts
+from gradeval.arrays.strings import IdIndex, IdPairs, Ids, KeyTable, Texts, repeats, salts
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError, UnknownQueryError
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LeftOut, LineProblems, Problems, no_data, shown
-from gradeval.notices import Notice, NoticeKind, Notices, many
+from gradeval.notices import MAX_QUERIES, Notice, NoticeKind, Notices, many
 from gradeval.options import Options
 from gradeval.records import Record, fields_of
 
@@ -259,8 +259,12 @@ class Qrels(Record, eq=False):
     def shares(self) -> list[slice]:
         return shares_of(self.offsets)
 
-    def evaluated(self, options: Options) -> Qrels:
-        """The judgments with the options of grades applied. Raises OptionError for one out of range."""
+    def evaluated(self, options: Options, excluded: IdPairs | None = None) -> Qrels:
+        """The judgments with the options of grades applied, without documents that are excluded. Raises
+        OptionError for a grade out of range.
+        """
+        if excluded is not None:
+            return self._without(excluded, options)
         grade = _in_range(self.grade, options)
         if options.unjudged_grade is None and grade is self.grade:
             return self
@@ -271,6 +275,46 @@ class Qrels(Record, eq=False):
         if subtopics is not None:
             subtopics = subtopics.replace(grade=counted_grades(subtopics.grade, options))
         return self.replace(grade=grade, subtopics=subtopics, assumed=assumed)
+
+    def _without(self, excluded: IdPairs, options: Options) -> Qrels:
+        """As evaluated()."""
+        every = self.evaluated(options)
+        is_excluded = excluded.has(self.queries, self.offsets, self.documents)
+        notices = Notices((*self.notices, *_notices_of(every, is_excluded, excluded, options.rel)))
+        if not is_excluded.any():
+            return every.replace(notices=notices)
+        kept = ~is_excluded
+        row = np.append(0, np.cumsum(kept))  # of those that are kept
+        offsets = row[self.offsets]
+        queries = np.flatnonzero(np.diff(offsets))
+        counted = every.replace(
+            queries=self.queries.take(queries),
+            offsets=np.append(offsets[queries], offsets[-1]),
+            documents=self.documents.take(kept),
+            grade=every.grade[kept],
+            notices=notices,
+        )
+        if every.subtopics is None:
+            return counted
+        rows = np.flatnonzero(kept[every.subtopics.row])
+        topic = every.subtopics.topic[rows]
+        topic = np.searchsorted(distinct(topic), topic)
+        columns = row[every.subtopics.row[rows]], topic, every.subtopics.grade[rows], counted.documents
+        return counted.replace(subtopics=Subtopics(Segments(counted.offsets), *columns))
+
+
+def _notices_of(qrels: Qrels, is_excluded: Bools, excluded: IdPairs, rel: float | None) -> Iterator[Notice]:
+    """What a user should know of the excluded judgments, (N,) as a mask. qrels: all, as they count."""
+    judged = Segments(qrels.offsets)
+    unknown = np.count_nonzero(qrels.query_index.find(excluded.first.ids)[excluded.group] < 0)
+    if unknown or is_excluded.any():
+        pairs = len(excluded.group)
+        rule = f"{unknown:,} of the {pairs:,} are of queries without judgments" if unknown else ""
+        yield Notice(NoticeKind.EXCLUDED_JUDGMENTS, qrels.path, int(np.count_nonzero(is_excluded)), rule=rule)
+    relevant = np.flatnonzero(is_excluded & is_relevant(qrels.grade, rel))
+    if len(relevant):
+        ids = tuple(Texts(qrels.queries.take(distinct(judged.query[relevant])[:MAX_QUERIES])))
+        yield Notice(NoticeKind.EXCLUDED_RELEVANT, qrels.path, len(relevant), queries=ids)
 
 
 def all_unlabelled(count: int) -> LeftOut | None:

@@ -45,6 +45,7 @@ class Reduced(Record):
     extra: ExtraFields = ExtraFields()  # the lines with more fields than a run has
     identical: IdenticalIds = ranking.NO_IDENTICAL_IDS  # queries that retrieved a document with their own id
     collapsed: tuple[int, str] = (0, "")  # how many lines did not count, and what they are called
+    excluded: int = 0  # how many lines were removed, since their documents are excluded
     documents: UnjudgedIds | None = None  # those that are not judged, where they are wanted
     # where unjudged documents have a grade: of all documents of the judged queries, descending in each
     scores: Floats = NO_SCORES
@@ -76,7 +77,7 @@ class Total:
         self.tag = b""
         self.ranks = RankCheck()
         self.extra = ExtraFields()
-        self.lines = self.collapsed = 0
+        self.lines = self.collapsed = self.excluded = 0
         self.repeats = LineProblems()  # duplicate documents
         self.scores: list[tuple[Ints, Floats]] = []  # of judged queries, where they are kept
 
@@ -118,6 +119,7 @@ class Total:
         self.tag = self.tag if read.tag is None else read.tag
         self.ranks = self.ranks.joined(read.ranks)
         self.extra = self.extra.joined(read.extra, first_line)
+        self.excluded += read.excluded
 
     def report(self, problems: Problems) -> None:
         """Add the duplicate documents: each is a problem, or all are one in a file that holds its run twice."""
@@ -143,6 +145,7 @@ class Total:
             extra=self.extra,
             identical=_joined(self.identical),
             collapsed=(self.collapsed, self.collapse.what),
+            excluded=self.excluded,
             scores=self.scores_by_query(),
         )
 
@@ -267,6 +270,7 @@ class _Part(Record):
     ranks: RankCheck
     extra: ExtraFields
     left_out: LeftOut | None
+    excluded: int
 
     @classmethod
     def of(cls, read: Columns, result: Any) -> _Part:

@@ -207,6 +207,7 @@ def test_a_value_that_cannot_be_is_refused_in_one_line(option: str, value: str) 
     ("--no-relevant 2", "'2' is not one of '0', '1', 'skip'"),
     ("--interval -q -n", "--interval and -n are mutually exclusive"),
     ("--query-weights w", "w: 3 queries have no weight: "),
+    ("--exclude q", "q:1: "),  # tests/evaluation/test_exclude.py has the others
 ])  # fmt: skip
 def test_flags_that_are_refused(line: str, said: str) -> None:
     Path("w").write_text("nobody\t1\n")  # tests/evaluation/test_query_weights.py has their values

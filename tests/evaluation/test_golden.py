@@ -106,7 +106,7 @@ def test_a_batch(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = gradeval.batch("batch.toml", **options).to_dict()["cells"]
     for cell, saved in zip(kept, read("batch.json")["cells"], strict=True):
         assert all(cell[name] == saved[name] for name in ("status", "path", "sha256", "values", "judged"))
-        newer = {"top_grade": None, "unjudged_grade": None, "unlabelled": None, "merge": None, "min_score": 0}
-        assert cell["options"] == {**saved["options"], **newer}
+        newer = dict.fromkeys(("top_grade", "unjudged_grade", "exclude", "unlabelled", "merge"))
+        assert cell["options"] == {**saved["options"], **newer, "min_score": 0}
         assert [one["kind"] for one in cell["notices"]] == [one["kind"] for one in saved["notices"]]
         assert [*cell["comparisons"]] == [*saved["comparisons"]]

@@ -31,7 +31,7 @@ from gradeval.errors import (
 )
 from gradeval.evaluation.depths import with_depths
 from gradeval.evaluation.evaluator import evaluate_all
-from gradeval.evaluation.plan import Plan, with_weights
+from gradeval.evaluation.plan import Plan, with_files
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, position_of, signature_of
 from gradeval.evaluation.runs import with_saved
 from gradeval.file_formats import LabelledRuns
@@ -473,7 +473,7 @@ class _CollectionCells:
         self.name = collection.name
         self.qrels = collection.qrels
         self.specs = collection.specs
-        self.options = with_weights(collection.options.replace(jobs=jobs))
+        self.options = with_files(collection.options.replace(jobs=jobs))
         self.compared = comparison.metrics_to_test(self.specs)
         self.settings = settings_of(self.options.to_dict())
         self.min_coverage = manifest.test.min_coverage

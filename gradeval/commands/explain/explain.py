@@ -30,6 +30,7 @@ from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import exact
 from gradeval.render.printable import Tabular, WithNotices, warned
 from gradeval.tables.assumed import completed
+from gradeval.tables.excluded import with_excluded
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import (
     Run,
@@ -465,6 +466,7 @@ def open_to_explain(
     qrels = source_of(qrels) if is_path(qrels) else qrels
     labelled = [(label, source_of(run) if is_path(run) else run) for label, run in labelled]
     check_inputs([("qrels", qrels), *(("run", run) for _, run in labelled)], options)
+    options = with_excluded(options)
     judgments = open_qrels(qrels, options)
     options = with_all_features(with_ids(options, judgments.qrels), judgments)
     runs = with_feature_runs(labelled, judgments, options)

@@ -27,6 +27,7 @@ from gradeval.notices import Notice, NoticeKind, Notices, many
 from gradeval.options import OF_RUNS, LaterIds, Options, takes
 from gradeval.registry.spec import Metrics
 from gradeval.render.printable import Tabular, WithNotices, warned
+from gradeval.tables.excluded import with_excluded
 from gradeval.tables.load import NOTHING_JUDGED, check_inputs, is_path, open_all, open_qrels, source_of
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ def pool_of(
         raise OptionError("judged_only leaves no unjudged documents")
     if evaluation.unjudged_grade is not None:
         raise OptionError("unjudged_grade leaves no unjudged documents")
+    evaluation = with_excluded(evaluation)
     given = [] if qrels is None else [("qrels", qrels)]
     check_inputs([*given, *(("run", run) for _, run in runs)], evaluation)
     judged = NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)

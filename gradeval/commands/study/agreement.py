@@ -47,6 +47,7 @@ from gradeval.statistics.agreement import (
 from gradeval.statistics.multiple import CORRECTIONS, maxt, randomized_tukey_hsd
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_differences, paired_tests
+from gradeval.tables.excluded import with_excluded
 from gradeval.tables.judges import by_judge
 from gradeval.tables.load import (
     OpenedQrels,
@@ -646,6 +647,7 @@ def collect(
     """
     judgments = [("qrels", judged) for judged in (qrels, *other_qrels)]
     check_inputs([*judgments, *(("run", run) for _, run in runs)], options)
+    options = with_excluded(options)
     source = open_qrels(qrels, options)
     plain = options.replace(qrels_format=None, qrels_feature=None, groups=None)
     judged = [source.qrels, *(open_qrels(other, plain).qrels for other in other_qrels)]
