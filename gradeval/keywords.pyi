@@ -98,6 +98,7 @@ class OnSpark(TypedDict, total=False):
     tie_range: bool  # False
     interval: Literal['t', 'bootstrap'] | None  # None
     confidence: float  # 95.0
+    bounds: bool  # False
     query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
     top_grade: float | None  # None
     zero_grade: float  # 0.0
@@ -147,6 +148,7 @@ class Evaluate(GateKeywords, total=False):
     tie_range: bool  # False
     interval: Literal['t', 'bootstrap'] | None  # None
     confidence: float  # 95.0
+    bounds: bool  # False
     by_level: bool  # False
 
 

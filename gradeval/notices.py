@@ -38,7 +38,7 @@ _BY_SCORE = (
 _AS_BEIR = "; [--ignore-identical-ids|ignore_identical_ids=True] removes these, as BEIR does by default"
 _FEW = f"with fewer than {ENOUGH_QUERIES}, only large differences are found and intervals are rough"
 _NOT_JUDGED = (
-    "; the others count as not relevant (see {metric}, [-J|judged_only=True], bpref, "
+    "; the others count as not relevant (see {metric}, [--bounds|bounds=True], [-J|judged_only=True], bpref, "
     "[gradeval pool|gradeval.pool])"
 )
 _FROM_MEANS = "{others:, and # for as many or fewer}, excluded from {others:?the means|its mean}"
@@ -201,6 +201,7 @@ class NoticeKind(Enum):
         is_note=True,
     )
     WEIGHTED = Row("means are weighted by {rule:?#|[--query-weights|query_weights]}", is_note=True)
+    NO_BOUNDS = Row("no bounds over missing judgments are known of {rule}", is_note=True)
     QUERY_ALL = Row("a query is named 'all', like the summary; [-n|summary=False] omits the summary")
     # of comparisons
     MISSING_VALUES = Row(

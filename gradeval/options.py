@@ -33,6 +33,7 @@ COMPARED_METRICS = "nDCG@10 AP"  # where runs are compared: each further metric 
 QUERIES = ("judged", "both")
 EXPECTED = "expected"  # the mean over all orders of tied scores
 TIES = ("trec", "input", "best", "worst", EXPECTED)
+RULES_OF_RANKS = TIES[:2]  # those that grades do not decide
 DEFAULT_TIES = "trec"
 INTERVALS = ("t", "bootstrap")  # of means
 BEST = "best"  # of a document that a run lists several times, the highest score counts
@@ -506,6 +507,12 @@ class Options(OptionTable, init=False):
     confidence: float = _metrics(
         PERCENTAGE, "Of the intervals of --interval. Default: 95.", default=95.0, scope={MORE}
     )
+    bounds: bool = _metrics(
+        FLAG,
+        "Print beside each value the lowest and the highest that judgments of the unjudged documents "
+        "retrieved could give.",
+        scope={MORE},
+    )
     query_weights: tuple[tuple[str, float], ...] | str | None = _metrics(
         OptionKind("path", _read_weights, f"{PATH} | Mapping[Any, float]", metavar="FILE"),
         "Weights of the queries in means, their intervals and tests, such as their traffic: 'query TAB weight' "
@@ -635,12 +642,24 @@ class Options(OptionTable, init=False):
     def _check_combination(self) -> None:
         if self.tie_range and self.interval:
             raise OptionError("tie_range and interval are mutually exclusive")
+        if self.bounds:
+            self._check_bounds()
         if self.unjudged_grade is not None and self.judged_only:
             raise OptionError(
                 "unjudged_grade and judged_only, which removes unjudged documents, are mutually exclusive"
             )
         if self.confidence != self.table["confidence"].default and not self.interval:
             raise OptionError("confidence requires interval")
+
+    def _check_bounds(self) -> None:
+        if self.judged_only:
+            raise OptionError("bounds and judged_only are mutually exclusive: no documents are unjudged then")
+        if self.unjudged_grade is not None:
+            raise OptionError("bounds and unjudged_grade, which gives them a grade, are mutually exclusive")
+        if self.ties not in (None, *RULES_OF_RANKS):
+            raise OptionError(f"bounds require ties=trec or input, not {self.ties}")
+        if self.no_relevant == "skip":
+            raise OptionError("bounds require no_relevant=0 or 1: skip is no value of queries")
 
     def to_dict(self) -> dict[str, object]:
         """The options that affect the values, as JSON types."""

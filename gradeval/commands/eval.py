@@ -129,20 +129,22 @@ def _check_usage() -> None:
     wide = values["wide"]
     has_confidence = values["confidence"] != Options.table["confidence"].default
     range_option = _range_option(values)
+    column_option = range_option or ("--bounds" if values["bounds"] else "")
     for is_wrong, error in (
         (values["tie_range"] and interval, "--tie-range and --interval are mutually exclusive."),
         (has_confidence and not interval, "--confidence requires --interval."),
         (no_summary and not values["per_query"], "-n requires -q: nothing would be printed."),
         (values["top"] is not None and values["sort"] is None, "--top requires --sort."),
         (wide and not values["per_query"], "--wide requires -q."),
-        (wide and range_option, f"--wide and {range_option} are mutually exclusive."),
+        (wide and column_option, f"--wide and {column_option} are mutually exclusive."),
         (values["rank"] and no_summary, "--rank and -n are mutually exclusive: ranks are by means."),
         (values["rank"] and wide, "--rank and --wide are mutually exclusive."),
         (values["by"] and no_summary, "--by and -n are mutually exclusive: groups have means."),
         (values["by"] and wide, "--by and --wide are mutually exclusive."),
         (
-            values["spread"] and (values["per_query"] or values["rank"] or values["by"] or range_option),
-            "--spread prints nothing else, and goes without -q, --rank, --by, --interval and --tie-range.",
+            values["spread"] and (values["per_query"] or values["rank"] or values["by"] or column_option),
+            "--spread prints nothing else, and goes without -q, --rank, --by, --interval, --tie-range and "
+            "--bounds.",
         ),
         (interval and no_summary, "--interval and -n are mutually exclusive: intervals are of means."),
     ):
@@ -161,7 +163,7 @@ def _is_streamed(job: Job) -> bool:
 def _column_option() -> str:
     """The option that adds columns, which trec_eval's format has not; '' without one."""
     values = click.get_current_context().params
-    chosen = (f"--{name}" for name in ("wide", "rank", "by", "spread") if values[name])
+    chosen = (f"--{name}" for name in ("wide", "rank", "by", "spread", "bounds") if values[name])
     return next(chosen, _range_option(values))
 
 

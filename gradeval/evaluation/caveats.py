@@ -29,6 +29,7 @@ from gradeval.notices import LEAST_CHANGE, MAX_QUERIES, MAX_SUBJECTS, OF_QRELS, 
 from gradeval.options import Options
 from gradeval.records import Record
 from gradeval.registry.invariants import UNJUDGED_IGNORED
+from gradeval.registry.metric import NO_BOUNDS
 from gradeval.registry.spec import Spec, is_num_q
 from gradeval.tables.qrels import Qrels, counted_grades, is_relevant
 from gradeval.tables.reduction import Reduced
@@ -98,10 +99,19 @@ def caveats_of_all(facts: Sequence[Facts], runs: Together) -> Notices:
     notices += no_subtopics_notices(qrels, plan.specs)
     if runs.empty is not None:
         notices += relevance_notices(qrels, plan.specs, runs.empty, runs.counted, plan.options, share=share)
+    notices += bounds_notices(plan.shown, plan.options)
     notices += unscaled_notices(qrels.path, qrels.scale, plan.specs)
     notices += chain.from_iterable(of_run.notices for of_run in facts)
     notices += same_rankings(facts, [name for name, _ in runs.depths])
     return with_depths(notices, runs.depths, plan.specs, plan.options.to_dict())
+
+
+def bounds_notices(specs: Sequence[Spec], options: Options) -> Iterator[Notice]:
+    """Where bounds were asked for, and a metric has none."""
+    numeric = (spec for spec in specs if not (spec.metric.text or spec.metric.constant))
+    names = [str(spec) for spec in numeric if options.bounds and spec.bounds == NO_BOUNDS]
+    if names:
+        yield Notice(NoticeKind.NO_BOUNDS, "", len(names), rule=first_names(names, MAX_SUBJECTS))
 
 
 def same_rankings(facts: Sequence[Facts], names: Sequence[str]) -> Iterator[Notice]:

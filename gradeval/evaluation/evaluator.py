@@ -130,6 +130,10 @@ class Evaluation:
         self.qrels = self._judged.qrels
         plan = plan.replace(options=load.with_all_features(options, self._judged))
         self.plan = plan.judged_by(self.qrels)
+        if options.bounds:
+            from gradeval.evaluation.bounds import check_bounds  # which few need
+
+            check_bounds(self.plan.metrics)
         self.setting = EvaluationSetting.of(self.plan, self.qrels)  # an error before runs are read
         self.without_runs = self._results()
 
@@ -458,13 +462,13 @@ class Evaluator:
         queries='both' it is left out), and queries that are not judged are not counted. Its queries are the ids
         of those counted, as text, in the order of the qrels. Options of the Evaluator apply, such as ties.
         Raises GradevalError: InputError for arrays, MetricError for metrics without numbers, OptionError for an
-        Evaluator with tie_range or interval, which the values of arrays do not have.
+        Evaluator with tie_range, bounds or interval, which the values of arrays do not have.
         """
         from gradeval.evaluation.training import Scores, numbers_only  # for those who have arrays only
         from gradeval.tables.documents import run_of_arrays
 
         options = self._evaluation.plan.options
-        for name in ("tie_range", "interval"):
+        for name in ("tie_range", "bounds", "interval"):
             if getattr(options, name):
                 message = f"{name}: values of arrays have no limits"
                 raise OptionError(f"{message}. Evaluate them with an Evaluator without {name}")

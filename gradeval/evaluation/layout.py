@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,9 @@ import numpy as np
 from gradeval.compare_options import Groups
 from gradeval.errors import OptionError, visible
 from gradeval.evaluation.groups import results_of_groups
-from gradeval.evaluation.results import MetricColumn, Results, failed_to_dicts
+from gradeval.evaluation.results import BOUNDS, MetricColumn, Results, failed_to_dicts
 from gradeval.notices import lines, many
+from gradeval.registry.metric import NO_BOUNDS, OUTER
 from gradeval.registry.spec import Spec
 from gradeval.render import Digits
 from gradeval.render import document as doc
@@ -44,21 +46,22 @@ def document(
     """
     if spread:
         return _document_of_spread(results, options)
-    if wide and (options.format == "trec" or _limits(results)):
-        message = "the format trec" if options.format == "trec" else "ranges and intervals"
+    if wide and (options.format == "trec" or (*_limits(results), *_bound_columns(results))):
+        message = "the format trec" if options.format == "trec" else "ranges, intervals and bounds"
         raise OptionError(f"{message} cannot be printed wide")
     texts = partial(_texts, digits=options.digits)
     of_words = partial(texts, escape=doc.not_a_formula if options.spreadsheet else str)
     parts = partial(_parts, results, per_query, summary)
     groups = _Groups(results_of_groups(results, by), rank, options.digits)
 
-    def blocks() -> Iterator[doc.Grid | doc.Lines]:
+    def blocks() -> Iterator[doc.Block]:
         of_tables = partial(texts, escape=visible)
         if wide:
             yield from _wide_grids(results, per_query, summary, of_tables)
         else:
             yield from _grids(results, per_query, summary, of_tables, groups.ranks(results))
         yield from groups.grids(of_tables)
+        yield from _about_bounds(results)
         if signature and options.format != "table":  # in the formats of papers
             yield doc.Lines(list(map(visible, results.signatures())))
 
@@ -138,6 +141,11 @@ def _limits(results: Results) -> tuple[str, ...]:
     return ("low", "high") if any(run.interval is not None for run in results.runs) else ()
 
 
+def _bound_columns(results: Results) -> tuple[str, ...]:
+    """The names of MetricColumn.bounds."""
+    return BOUNDS if results.has_bounds else ()
+
+
 def _long_rows(
     results: Results,
     parts: Iterator[_Part],
@@ -147,8 +155,13 @@ def _long_rows(
     *,
     ranks: Ranks | None = None,
 ) -> doc.Rows:
-    """A row for each value. absent: a range or a rank where there is none. word: writes the names."""
-    limits = _limits(results)
+    """A row for each value. absent: a range, bounds or a rank where there is none. word: writes the names."""
+    limits, bounds = _limits(results), _bound_columns(results)
+
+    def of_bounds(column: MetricColumn) -> list[doc.Text]:
+        if not column.bounds or column.spec.bounds == NO_BOUNDS:
+            return [absent] * len(bounds)
+        return [texts(bound) for bound in column.bounds]
 
     def of_parts() -> Iterator[list[list[doc.Text]]]:
         for part in parts:
@@ -158,10 +171,10 @@ def _long_rows(
             for column in part.columns:
                 values: list[doc.Text] = [texts(end) for end in (column, *column.limits)]
                 missing = [absent] * (len(limits) - len(column.limits))
-                rows.append([run, ids, word(str(column.spec)), *values, *missing, *rank])
+                rows.append([run, ids, word(str(column.spec)), *values, *missing, *of_bounds(column), *rank])
             yield rows
 
-    head = ("run", "query", "metric", "value", *limits, *(() if ranks is None else ("rank",)))
+    head = ("run", "query", "metric", "value", *limits, *bounds, *(() if ranks is None else ("rank",)))
     return doc.Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
 
 
@@ -234,8 +247,8 @@ def _grids(
 ) -> Iterator[doc.Grid]:
     """A table of queries for each run, then one of the summaries."""
     for r, queries, columns, _ in _parts(results, per_query, False):
-        head = ("query", *(column.spec.display for column in columns))
-        values = (_cells(column, texts) for column in columns)
+        head = ("query", *chain.from_iterable(_heads(results, column.spec) for column in columns))
+        values = (cells for column in columns for cells in _columns(results, column, texts))
         rows = list(zip(map(visible, queries), *values, strict=True))
         yield doc.Grid(visible(results.runs[r].name), head, rows)
     if summary:
@@ -245,17 +258,65 @@ def _grids(
 def _summary_grid(results: Results, texts: Texts, ranks: Ranks | None) -> doc.Grid:
     shown = [spec for spec in results.specs if spec.metric.has_summary]
     by_run = [
-        [cell for column in part.columns for cell in _cells(column, texts)]
+        [cell for column in part.columns for cells in _columns(results, column, texts) for cell in cells]
         for part in _parts(results, False, True)
     ]
-    by_metric = zip(*by_run, strict=True) if by_run else ()
-    cells = [_best_in_row(spec, row) for spec, row in zip(shown, by_metric, strict=False)]
+    by_column = zip(*by_run, strict=True) if by_run else ()
+    heads = [(spec, head) for spec in shown for head in _heads(results, spec)]
+    cells = [
+        list(row) if head == BOUNDS_HEAD else _best_in_row(spec, row)
+        for (spec, head), row in zip(heads, by_column, strict=False)
+    ]
     runs = [visible(run.name) for run in results.runs]
-    head = ("run", *(spec.display for spec in shown))
+    head = ("run", *(head for _, head in heads))
     if ranks is None:
         return doc.Grid("", head, list(zip(runs, *cells, strict=True)))
     positions = [_rank(rank, doc.ABSENT) for rank in ranks]
     return doc.Grid("", ("rank", *head), list(zip(positions, runs, *cells, strict=True)), 2, frozenset((1,)))
+
+
+BOUNDS_HEAD = "bounds"  # of the column behind that of a metric
+
+
+def _shows_bounds(results: Results, spec: Spec) -> bool:
+    """Whether the metric has a column of bounds in tables, which may be empty."""
+    return results.has_bounds and not (spec.metric.text or spec.metric.constant)
+
+
+def _heads(results: Results, spec: Spec) -> tuple[str, ...]:
+    return (spec.display, BOUNDS_HEAD) if _shows_bounds(results, spec) else (spec.display,)
+
+
+def _columns(results: Results, column: MetricColumn, texts: Texts) -> Iterator[list[str | doc.Cell]]:
+    """The cells of the values, and those of their bounds."""
+    yield _cells(column, texts)
+    if _shows_bounds(results, column.spec):
+        yield _bounds(column, texts)
+
+
+def _bounds(column: MetricColumn, texts: Texts) -> list[str | doc.Cell]:
+    """0.374 to 0.743, with a mark where no judgments need reach them."""
+    if column.spec.bounds == NO_BOUNDS:
+        return [doc.ABSENT] * len(column.values)
+    pairs = zip(*map(texts, column.bounds), strict=True)
+    mark = OUTER_MARK if column.spec.bounds == OUTER else ""
+    return [doc.Cell(f"{lower} to {upper}", mark) for lower, upper in pairs]
+
+
+OUTER_MARK = " *"
+
+
+def _about_bounds(results: Results) -> Iterator[doc.Block]:
+    """What the columns of bounds are, if there are any."""
+    if not results.has_bounds:
+        return
+    about = (
+        "Bounds: the lowest and the highest value that judgments of the unjudged documents retrieved could "
+        "give; worst cases, not intervals of confidence."
+    )
+    outer = ", ".join(spec.display for spec in results.specs if spec.bounds == OUTER)
+    marked = f"*: outer bounds of {outer}, which no judgments need reach."
+    yield doc.Sentences([about, marked] if outer else [about])
 
 
 def _wide_grids(results: Results, per_query: bool, summary: bool, texts: Texts) -> Iterator[doc.Grid]:
@@ -303,12 +364,19 @@ def _content(
         "qrels": results.judged_by,
         "options": dict(results.options),
         **({} if interval is None else {"interval": {"method": interval[0], "confidence": interval[1]}}),
+        **({"bounds": _kinds_of_bounds(results)} if results.has_bounds else {}),
         "metrics": [str(spec) for spec in results.specs],
         "warnings": list(lines(results.notices, len(results.runs))),
         "notices": [notice.to_dict() for notice in results.notices],
         "failed": failed_to_dicts(results.failed),
         "runs": of_runs,
     }
+
+
+def _kinds_of_bounds(results: Results) -> dict[str, str | None]:
+    """How the bounds of each metric are known; null for those without."""
+    numeric = (spec for spec in results.specs if not spec.metric.text)
+    return {str(spec): None if spec.bounds == NO_BOUNDS else spec.bounds for spec in numeric}
 
 
 class _Groups(NamedTuple):
@@ -426,16 +494,26 @@ def _content_of_run(
         keys = ("summary", *limits)
         for key, columns in _with_limits(keys, results.columns(r, per_query=False)):
             content[key] = {str(column.spec): column.exact for column in columns}
+        for key, columns in _with_bounds(_bound_columns(results), results.columns(r, per_query=False)):
+            content[key] = {str(column.spec): column.exact for column in columns}
         content["undefined"] = {str(spec): n for spec in numeric if (n := results.undefined(r, spec))}
     if signature:
         content["signatures"] = {str(spec): results.signature(r, spec) for spec in numeric}
     if per_query:
         queries = results.counted_queries(r)
         keys = ("per_query", *(f"per_query_{limit}" for limit in limits))
-        for key, columns in _with_limits(keys, results.columns(r, per_query=True)):
+        by_query = results.columns(r, per_query=True)
+        of_bounds = _with_bounds([f"per_query_{bound}" for bound in _bound_columns(results)], by_query)
+        for key, columns in (*_with_limits(keys, by_query), *of_bounds):
             names = [str(column.spec) for column in columns]
             content[key] = doc.Values(queries, names, list(map(_exact_texts, columns)))
     return content
+
+
+def _with_bounds(keys: Sequence[str], columns: list[MetricColumn]) -> Iterator[tuple[str, list[MetricColumn]]]:
+    """The bounds of the columns by each key."""
+    for side, key in enumerate(keys):
+        yield key, [column.bounds[side] for column in columns if not column.spec.metric.text]
 
 
 def _with_limits(keys: Sequence[str], columns: list[MetricColumn]) -> Iterator[tuple[str, list[MetricColumn]]]:

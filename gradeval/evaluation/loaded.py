@@ -99,6 +99,8 @@ def joined(runs: Sequence[tuple[str | None, SavedResult]]) -> Results:
         check_same_inputs(saved, results)
         for name, run in zip(by_path.values(), saved.runs, strict=True):
             joined_runs.append(_as_run_result(run.replace(name=name), results))
+    if any(run.bounds is None for run in joined_runs):
+        joined_runs = [run.replace(bounds=None) for run in joined_runs]
     notices = dict.fromkeys(notice for _, saved in runs for notice in saved.notices)
     return results.replace(runs=tuple(joined_runs), given_notices=Notices((*notices, *left_out)))
 
@@ -116,4 +118,5 @@ def _as_run_result(run: SavedRun, results: Results) -> RunResult:
     of_queries = weights_of_saved(results.options, dict.fromkeys(queries))
     weights = None if of_queries is None else np.nan_to_num(of_queries)
     result = RunResult(run.name, run.name, run.sha256, values, counted, ties=run.ties or DEFAULT_TIES)
+    result = result.replace(bounds=run.bounds_of(results.specs, rows, len(queries)))
     return result.replace(depths=run.depths, weights=weights, summary=run.summary)

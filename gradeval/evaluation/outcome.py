@@ -67,10 +67,15 @@ def evaluate(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluate
     """The values of a run, with what its caveats follow from. Raises MetricError."""
     qrels, specs, options = setting.qrels, setting.plan.specs, setting.plan.options
     judge = Judge(qrels, run.reduced, options, run.tag)
-    jobs = jobs if len(qrels.grade) + len(run.reduced.scores) > _FEW else 1
-    scored = judge.scored(specs, jobs)
+    threads = jobs if len(qrels.grade) + len(run.reduced.scores) > _FEW else 1
+    scored = judge.scored(specs, threads)
     counted = setting.counted(run.reduced.retrieved > 0)
-    orders = spread(judge, counted, specs, scored, jobs) if options.tie_range else None
+    bounds = None
+    if options.bounds:
+        from gradeval.evaluation.bounds import bounds_of  # which few need
+
+        bounds = bounds_of(judge, specs, scored.values, jobs)
+    orders = spread(judge, counted, specs, scored, threads) if options.tie_range else None
     result = RunResult(
         run.name,
         run.path,
@@ -79,13 +84,14 @@ def evaluate(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluate
         counted,
         texts=scored.texts,
         tie_range=None if orders is None else np.array([*orders.extremes, orders.expected()]),
+        bounds=bounds,
         ties=run.ties,
         depths=quantiles(depths_of(run.reduced, counted, options.depth)),
         interval=options.intervals,
         weights=setting.weights,
         missing=setting.chosen & (run.reduced.retrieved == 0),
     )
-    return Evaluated(setting, judge, scored, orders, result, jobs=jobs, reduced=run.reduced)
+    return Evaluated(setting, judge, scored, orders, result, jobs=threads, reduced=run.reduced)
 
 
 def without_relevant(qrels: Qrels, specs: Sequence[Spec], options: Options, jobs: int) -> Bools:

@@ -34,11 +34,12 @@ if TYPE_CHECKING:
 
 Number = float | int | None
 _PUBLIC = (  # what Results show to users; the rest is for commands
-    "compare", "counted_queries", "failed", "interval", "mean", "means", "means_frame", "notices",
+    "bounds", "compare", "counted_queries", "failed", "interval", "mean", "means", "means_frame", "notices",
     "options", "per_query", "per_query_frame", "qrels", "qrels_sha256", "queries", "range", "ranks", "render",
     "run", "runs", "save", "signature", "signatures", "sorted_by", "specs", "texts", "tie_ranges", "to_arrow",
     "to_dict", "to_pandas", "to_polars", "undefined", "values", "warnings",
 )  # fmt: skip
+BOUNDS = ("lower_bound", "upper_bound")  # columns
 
 
 class MetricColumn(Record):
@@ -48,6 +49,7 @@ class MetricColumn(Record):
     values: Floats  # (n,)
     texts: Sequence[str] | None = None  # the values of a text metric instead
     limits: tuple[MetricColumn, ...] = ()  # as of Summary, but for means over the orders without a closed form
+    bounds: tuple[MetricColumn, ...] = ()  # likewise; NaN for a metric without
 
     @property
     def exact(self) -> Number | str:
@@ -70,6 +72,7 @@ class Summary(Record):
     # intervals, (M,) each
     limits: tuple[Floats, ...]
     texts: Mapping[int, str]  # position of a text metric -> the text to print
+    bounds: tuple[Floats, ...] = ()  # the lowest and the highest mean over missing judgments, (M,) each
 
 
 class RunResult(Record, eq=False):
@@ -85,6 +88,9 @@ class RunResult(Record, eq=False):
     # without a closed form of it; None without Options.tie_range
     tie_range: Floats | None = None
     ties: str = DEFAULT_TIES  # the order of tied scores
+    # the lowest and the highest values over missing judgments, (2, M, Q), NaN for metrics without bounds; None
+    # without Options.bounds
+    bounds: Floats | None = None
     summary: Summary | None = None  # where the values of the queries are not kept, which are empty then
     # the deciles, quartiles and the median of the documents that are evaluated of a query, if known
     depths: tuple[int, int, int, int, int] | None = None
@@ -111,7 +117,9 @@ class RunResult(Record, eq=False):
             limits.append(summarize_expected(specs, expected, self.values, self.counted, weights=self.weights))
         undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
         texts = {m: (self.counted_texts(m) or [""])[0] for m in self.texts}
-        return Summary(self.queries, means, undefined, tuple(limits), texts)
+        bounds = [] if self.bounds is None else [*self.bounds]
+        of_bounds = tuple(summarize(specs, values, self.counted, self.weights) for values in bounds)
+        return Summary(self.queries, means, undefined, tuple(limits), texts, bounds=of_bounds)
 
     def _intervals(self, specs: Sequence[Spec], means: Floats) -> list[Floats]:
         """The lower and the upper limit of each mean, (M,); NaN where there are too few values."""
@@ -138,6 +146,7 @@ class RunResult(Record, eq=False):
             counted=self.counted[queries],
             texts={m: [texts[q] for q in queries.tolist()] for m, texts in self.texts.items()},
             tie_range=None if self.tie_range is None else self.tie_range[:, :, queries],
+            bounds=None if self.bounds is None else self.bounds[:, :, queries],
             weights=None if self.weights is None else self.weights[queries],
             missing=None if self.missing is None else self.missing[queries],
         )
@@ -161,7 +170,8 @@ Runs = Sequence[tuple[str | None, Any]]
 
 class SavedRun(Record, eq=False):
     """One run of a saved result. name, sha256: of the run when it was evaluated. values: those of each metric
-    for these queries, (n,), NaN where undefined. ties, depths: as of RunResult, None where unknown.
+    for these queries, (n,), NaN where undefined. ties, depths: as of RunResult, None where unknown. bounds:
+    those of each metric that has some, (2, n); None where they were not saved.
     """
 
     name: str
@@ -171,6 +181,16 @@ class SavedRun(Record, eq=False):
     ties: str | None = None
     depths: tuple[int, int, int, int, int] | None = None
     summary: Summary | None = None  # where it was saved without the values of queries
+    bounds: Mapping[str, Floats] | None = None
+
+    def bounds_of(self, specs: Sequence[Spec], rows: Ints | Sequence[int], queries: int) -> Floats | None:
+        """As of RunResult, where its queries are these rows of all."""
+        if self.bounds is None:
+            return None
+        bounds = np.full((2, len(specs), queries), np.nan)
+        for m, spec in enumerate(specs):
+            bounds[:, m, rows] = self.bounds.get(str(spec), np.nan)
+        return bounds
 
 
 class SavedResult(Record, eq=False):
@@ -197,7 +217,11 @@ class SavedResult(Record, eq=False):
         for r, run in enumerate(results.runs):
             values = {str(spec): run.values[m, run.counted] for m, spec in numbers}
             queries = tuple(results.counted_queries(r))
-            runs.append(SavedRun(run.name, run.sha256, queries, values, ties=run.ties, depths=run.depths))
+            saved = SavedRun(run.name, run.sha256, queries, values, ties=run.ties, depths=run.depths)
+            if run.bounds is not None:
+                of_specs = {str(spec): run.bounds[:, m, run.counted] for m, spec in numbers}
+                saved = saved.replace(bounds=of_specs)
+            runs.append(saved)
         return cls(
             "results",
             sha256="",
@@ -326,7 +350,7 @@ class Results(Record, WithNotices, eq=False):
         runs = []
         for run in self.runs:
             nothing = np.full((len(new), run.values.shape[1]), np.nan)
-            runs.append(run.replace(values=np.concatenate([run.values, nothing]), tie_range=None))
+            runs.append(run.replace(values=np.concatenate([run.values, nothing]), tie_range=None, bounds=None))
         return self.replace(specs=(*self.specs, *new), runs=tuple(runs), without_relevant=None)
 
     def sorted_by(self, metric: str | Spec | int, *, worst_first: bool = False) -> Results:
@@ -382,6 +406,22 @@ class Results(Record, WithNotices, eq=False):
         """
         low, high, _ = self.tie_ranges[:, self._run(run), self._numeric(metric)].tolist()
         return low, high
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether values have bounds over missing judgments."""
+        return any(run.bounds is not None for run in self.runs)
+
+    def bounds(self, run: str | int, metric: str | Spec | int) -> tuple[float, float]:
+        """The lowest and the highest summary value that judgments of the unjudged documents retrieved could
+        give; (NaN, NaN) for a metric without bounds. These are worst cases, not an interval of confidence.
+        Raises OptionError for results that were evaluated without bounds.
+        """
+        r, m = self._run(run), self._numeric(metric)
+        if self.runs[r].bounds is None:
+            raise OptionError("bounds were not computed: evaluate with bounds=True")
+        lower, upper = (float(limit[m]) for limit in self._summaries[r].bounds)
+        return lower, upper
 
     def interval(
         self,
@@ -490,6 +530,7 @@ class Results(Record, WithNotices, eq=False):
     def _columns_of_queries(self, r: int) -> list[MetricColumn]:
         run = self.runs[r]
         limits = [] if run.tie_range is None else [*run.tie_range[:, :, run.counted]]
+        bounds = [] if run.bounds is None else [*run.bounds[:, :, run.counted]]
         values = run.values[:, run.counted]
         return [
             MetricColumn(
@@ -497,6 +538,7 @@ class Results(Record, WithNotices, eq=False):
                 values[m],
                 run.counted_texts(m) if m in run.texts else None,
                 self._limits(r, m, limits),
+                bounds=tuple(MetricColumn(spec, limit[m]) for limit in bounds),
             )
             for m, spec in enumerate(self.specs)
             if spec.metric.per_query
@@ -511,6 +553,7 @@ class Results(Record, WithNotices, eq=False):
                 summary.means[m, None],
                 [summary.texts[m]] if m in summary.texts else None,
                 self._limits(r, m, limits),
+                bounds=tuple(MetricColumn(spec, limit[m, None]) for limit in summary.bounds),
             )
             for m, spec in enumerate(self.specs)
             if spec.metric.has_summary
@@ -541,20 +584,25 @@ class Results(Record, WithNotices, eq=False):
         return frame_of(columns, library, ["run"])
 
     def per_query_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """The values as a data frame: a row for each query and run (the index in pandas), a column a metric."""
+        """The values as a data frame: a row for each query and run (the index in pandas), a column a metric;
+        where values have bounds, those of AP are 'AP lower_bound' and 'AP upper_bound'.
+        """
         _check_utf8("run", [run.name for run in self.runs])
         _check_utf8("query", self.queries)
         pairs = [(run.name, query) for r, run in enumerate(self.runs) for query in self.counted_queries(r)]
         columns: dict[str, Any] = {"run": [run for run, _ in pairs], "query": [query for _, query in pairs]}
         for m, spec in enumerate(self.specs):
             if has_numbers(spec):
-                of_runs = [run.values[m, run.counted] for run in self.runs]
-                columns[self.asked.get(spec, str(spec))] = np.concatenate([np.empty(0), *of_runs])
+                name = self.asked.get(spec, str(spec))
+                for column in self._number_columns():
+                    of_runs = [self._numbers(run, column)[m, run.counted] for run in self.runs]
+                    columns[f"{name} {column}".removesuffix(" value")] = np.concatenate([np.empty(0), *of_runs])
         return frame_of(columns, library, ["run", "query"])
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame with the columns run, query, metric and value, a row for each value of a query.
-        Metrics that have no number for a query, such as num_q and runid, have no rows.
+        """A pandas.DataFrame with the columns run, query, metric and value, and where values have bounds
+        lower_bound and upper_bound; a row for each value of a query. Metrics that have no number for a query,
+        such as num_q and runid, have no rows.
         """
         pandas = library("pandas")
         return pandas.DataFrame(self._long_form(lambda names, code: np.array(names, object)[code]))
@@ -573,37 +621,54 @@ class Results(Record, WithNotices, eq=False):
             self._long_form(lambda names, code: arrow.array(names, arrow.string()).take(arrow.array(code)))
         )
 
+    def _number_columns(self) -> Sequence[str]:
+        """The names of the columns of numbers in frames."""
+        return ("value", *BOUNDS) if self.has_bounds else ("value",)
+
+    @staticmethod
+    def _numbers(run: RunResult, column: str) -> Floats:
+        """The numbers of a run in a column, (M, Q)."""
+        if column == "value":
+            return run.values
+        assert run.bounds is not None
+        limit: Floats = run.bounds[BOUNDS.index(column)]
+        return limit
+
     def _long_form(self, column: Callable[[list[str], Ints], Any]) -> dict[str, Any]:
         """The columns run, query, metric and value: a row for each value, or without queries for each mean of
         runs that are summaries. column: makes one from its different strings and which of these each row has.
         """
         if not self.runs or any(run.summary is None for run in self.runs):
-            words, value = self._long_values()
+            words, numbers = self._long_values()
         else:
-            words, value = self._long_means()
+            words, numbers = self._long_means()
         for name, (texts, _) in words.items():
             _check_utf8(name, texts)
-        return {**{name: column(*texts) for name, texts in words.items()}, "value": value}
+        return {**{name: column(*texts) for name, texts in words.items()}, **numbers}
 
-    def _long_values(self) -> tuple[dict[str, tuple[list[str], Ints]], Floats]:
-        """The strings of _long_form(), and the values of the queries."""
+    def _long_values(self) -> tuple[dict[str, tuple[list[str], Ints]], dict[str, Floats]]:
+        """The strings of _long_form(), and the numbers of the queries."""
         shown = [m for m, spec in enumerate(self.specs) if has_numbers(spec)]
         counted = [np.flatnonzero(run.counted) for run in self.runs]
-        values = [
-            run.values[shown][:, of_run].T.ravel()  # by query, then by metric
-            for run, of_run in zip(self.runs, counted, strict=True)
-        ]
+        pairs = [*zip(self.runs, counted, strict=True)]
+        numbers = {}
+        for column in self._number_columns():  # by query, then by metric
+            of_runs = (self._numbers(run, column)[shown][:, queries].T.ravel() for run, queries in pairs)
+            numbers[column] = np.concatenate([np.empty(0), *of_runs])
         queries = np.concatenate([np.empty(0, np.int64), *counted])
-        words = self._long_words(shown, [len(of_run) for of_run in values])
+        words = self._long_words(shown, [len(of_run) * len(shown) for of_run in counted])
         of_queries = list(self.queries), np.repeat(queries, len(shown))
         in_order = {"run": words["run"], "query": of_queries, "metric": words["metric"]}
-        return in_order, np.concatenate([np.empty(0), *values])
+        return in_order, numbers
 
-    def _long_means(self) -> tuple[dict[str, tuple[list[str], Ints]], Floats]:
+    def _long_means(self) -> tuple[dict[str, tuple[list[str], Ints]], dict[str, Floats]]:
         """The strings of _long_form(), and the means."""
         shown = [m for m, spec in enumerate(self.specs) if is_summarized(spec)]
-        values = self.means[:, shown]
-        return self._long_words(shown, [len(shown)] * len(self.runs)), values.ravel()
+        numbers = {"value": self.means[:, shown].ravel()}
+        if self.has_bounds:
+            limits = np.array([summary.bounds for summary in self._summaries])[:, :, shown]
+            numbers |= {name: limits[:, side].ravel() for side, name in enumerate(BOUNDS)}
+        return self._long_words(shown, [len(shown)] * len(self.runs)), numbers
 
     def _long_words(self, shown: Sequence[int], rows: Sequence[int]) -> dict[str, tuple[list[str], Ints]]:
         """The runs and the metrics of rows. shown: the metrics. rows: of each run."""

@@ -18,6 +18,7 @@ from gradeval.evaluation.caveats import Outcome, facts_of_saved, left_out_of_gro
 from gradeval.evaluation.depths import QUANTILES
 from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.evaluation.results import (
+    BOUNDS,
     FailedRun,
     Results,
     RunResult,
@@ -198,6 +199,7 @@ def _run(
             raise run.error(f"there are no numbers of {spec}{run.place}")
     if "summary" in content or "undefined" in content:
         _check_summary(run, specs, values, weights_of_saved(options, rows))
+    bounds = _bounds(run, rows, specs, weights_of_saved(options, rows))
     return SavedRun(
         name,
         run.item("sha256", (str, NoneType)),
@@ -205,7 +207,27 @@ def _run(
         values,
         ties,
         depths=None if depths is None else (*depths,),
+        bounds=bounds,
     )
+
+
+def _bounds(
+    run: _Part, rows: Mapping[str, Any], specs: Sequence[Spec], weights: Floats | None
+) -> dict[str, Floats] | None:
+    """The lowest and the highest values of each metric, (2, n); None where they were not saved."""
+    if f"per_query_{BOUNDS[0]}" not in run.content:
+        return None
+    limits = []
+    for name in BOUNDS:
+        of_queries = run.item(f"per_query_{name}", dict, lambda queries: queries.keys() == rows.keys())
+        values = _numbers(run, {query: of_queries[query] for query in rows})
+        if any(str(spec) not in values for spec in specs):
+            raise run.error(f"there are no bounds of {first_names(map(str, specs))}{run.place}")
+        if "summary" in run.content:
+            stated = _numbers(run, {"": run.item(name, dict)}, f" in the {name}")
+            _check_means(run, specs, values, weights, stated=stated)
+        limits.append(values)
+    return {str(spec): np.array([values[str(spec)] for values in limits]) for spec in specs}
 
 
 def _run_of_means(run: _Part, name: str, metrics: Sequence[str]) -> SavedRun:
@@ -246,13 +268,25 @@ def _check_summary(
     """Raise InputError where a summary is not that of the values."""
     summary = _numbers(run, {"": run.item("summary", dict)}, " in the summary")
     undefined = run.item("undefined", dict)
+    _check_means(run, specs, values, weights, stated=summary, undefined=undefined)
+
+
+def _check_means(
+    run: _Part,
+    specs: Sequence[Spec],
+    values: Mapping[str, Floats],
+    weights: Floats | None,
+    *,
+    stated: Mapping[str, Floats],
+    undefined: Mapping[str, Any] | None = None,
+) -> None:
+    """Raise InputError where a summary is not that of the values. undefined: how many are stated to be."""
     for spec in specs:
         metric = str(spec)
         [mean] = summarize([spec], values[metric][None], np.ones(values[metric].shape, np.bool_), weights)
         count = int(np.isnan(values[metric]).sum())
-        stated = summary.get(metric, np.array([math.inf]))
-        is_same = np.allclose(stated, mean, _SAME, _SAME, equal_nan=True)
-        if undefined.get(metric, 0) != count or not is_same:
+        is_same = np.allclose(stated.get(metric, math.inf), mean, _SAME, _SAME, equal_nan=True)
+        if not is_same or (undefined is not None and undefined.get(metric, 0) != count):
             message = f"the summary of {metric}{run.place} is not that of its values"
             raise run.error(f"{message} ({float(mean)!r}, {count} undefined)")
 
@@ -328,6 +362,10 @@ def check_made_alike(saved: SavedResult, results: Results, plan: Plan) -> None:
     """Raise InputError where a saved result has other qrels, options or metrics than the results."""
     if plan.options.tie_range:
         raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
+    if plan.options.bounds and any(run.bounds is None for run in saved.runs):
+        raise InputError(
+            saved.path, "it has no bounds", hint="Save results with --bounds, or give the run itself"
+        )
     check_same_inputs(saved, results)
     check_metrics(saved, [spec for spec in results.specs if spec not in plan.optional])
     if not saved.runs:
@@ -431,6 +469,7 @@ def _result_of(saved: SavedResult, run: SavedRun, name: str, setting: Evaluation
         depths=run.depths,
         interval=setting.plan.options.intervals,
         weights=setting.weights,
+        bounds=run.bounds_of(specs, positions, len(chosen)) if setting.plan.options.bounds else None,
         missing=_missing(saved, run, setting, counted),
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -105,6 +106,19 @@ class Scored(Record):
         )
 
 
+@contextmanager
+def naming(spec: Spec) -> Iterator[None]:
+    """Name the metric in what is raised: grades have a range, so only parameters can be too large."""
+    try:
+        yield
+    except NoExpectedValueError:  # names the metric already
+        raise
+    except MetricError as error:
+        raise MetricError(f"{spec}: {error}") from None
+    except FloatingPointError:
+        raise MetricError(f"{spec}: a value is too large for a floating-point number") from None
+
+
 @np.errstate(over="raise", divide="ignore", invalid="ignore")
 def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
     shape = len(specs), judgments.segments.count
@@ -112,7 +126,7 @@ def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
     texts: dict[int, list[str]] = {}
     for m, spec in enumerate(specs):
         metric = spec.metric
-        try:  # the metric is named in what is raised: grades have a range, so only parameters can be too large
+        with naming(spec):
             row, is_empty = metric.values(judgments, **spec.params)
             finite = np.isfinite(row if is_empty is None else row[~is_empty])
             if not finite.all() and (np.isinf(row).any() or not (metric.undefined or metric.text)):
@@ -122,12 +136,6 @@ def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
                 values[m, is_empty], empty[m] = judgments.no_relevant, is_empty
             if metric.text:
                 texts[m] = metric.texts(judgments, **spec.params)
-        except NoExpectedValueError:  # names the metric already
-            raise
-        except MetricError as error:
-            raise MetricError(f"{spec}: {error}") from None
-        except FloatingPointError:
-            raise MetricError(f"{spec}: a value is too large for a floating-point number") from None
     return Scored(values, texts, empty)
 
 
@@ -166,7 +174,7 @@ class Judge:
 
     def by(self, ties: str | None) -> Judge:
         """The same with another order of ties."""
-        judge = Judge(self.qrels, self.reduced, self.options.replace(ties=ties))
+        judge = Judge(self.qrels, self.reduced, self.options.replace(ties=ties, bounds=False))
         judge._fields, judge._ideals = self._fields, self._ideals
         return judge
 

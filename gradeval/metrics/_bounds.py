@@ -1,5 +1,6 @@
-"""What metrics declare of their bounds over the judgments that are missing. Each `find` takes the metric, the
-judgments of a run, its unjudged documents, and all parameters; it returns the value as they leave it open.
+"""How the bounds of metrics over the judgments that are missing are found: functions that _kernels.py declares.
+Each takes the metric, the judgments of a run, its unjudged documents, and all parameters; it returns the values
+as they leave them open.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, distinct, ranges, ratio
+from gradeval.errors import MetricError
 from gradeval.records import Record
-from gradeval.registry.invariants import Condition
-from gradeval.registry.metric import Bounding
 from gradeval.statistics.bounds import (
     Between,
     Levels,
@@ -67,6 +67,15 @@ def monotone(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: P
         return metric(unjudged.judged(judgments, float(grades[document])), **params)
 
     return Between(all_with(int(alone.argmin())), all_with(int(alone.argmax())))
+
+
+def _check_order(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params, top: float) -> None:
+    """Raise MetricError where a grade above the top has a gain that unjudged documents jump over: of a map."""
+    higher = judgments.scale[judgments.scale > unjudged.top]
+    if len(higher) and isinstance(params.get("gain"), tuple):
+        gains, grades = _alone(metric, judgments, unjudged.replace(top=float(higher[-1])), params)
+        for grade in grades[(grades > unjudged.top) & (gains < top)][:1].tolist():
+            raise MetricError(f"no bounds: the gain of grade {grade:g}, above the top grade, is below others")
 
 
 def _alone(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> tuple[Floats, Floats]:
@@ -313,6 +322,8 @@ def normalized(metric: Metric, judgments: Judgments, unjudged: Unjudged, params:
     best = terms.ideal()
     assert isinstance(best, DiscountedTerms)
     alone, _ = _alone(metric, judgments, unjudged, params)
+    top = float(alone.max())
+    _check_order(metric, judgments, unjudged, params, top)
     last = np.inf if terms.cutoff is None else terms.cutoff
     counts = np.isfinite(unjudged.rank) & (unjudged.rank <= last)
     room = int(np.minimum(last, (best.segments.lengths + unjudged.number).max(initial=0)))
@@ -321,28 +332,9 @@ def normalized(metric: Metric, judgments: Judgments, unjudged: Unjudged, params:
         terms.total,
         np.where(counts, terms.weight_at(np.where(counts, unjudged.rank, 1.0)), 0.0),
         unjudged.below,
-        Levels.of(best.segments, best.gain, float(alone.max())),
+        Levels.of(best.segments, best.gain, top),
         ideal=np.append(0.0, np.cumsum(terms.weight_at(np.arange(1.0, room + 1)))),
         empty=np.where(terms.is_empty, judgments.no_relevant, 0.0),
     )
     # of a pair the ideal ranking of what each retrieved is its own
     return Between(*value.limits()) if params.get("ideal") == "local" else value
-
-
-def _is_plain(params: Mapping[str, Any], scale: Floats) -> bool:
-    gain = params.get("gain")
-    return not isinstance(gain, tuple) or all(worth == 0 if grade == 0 else worth >= 0 for grade, worth in gain)
-
-
-_PLAIN = Condition("gain", "with gains of at least 0, and 0 of the grade 0", _is_plain)
-
-RECALL = Bounding("exact", find=share_found)
-CAPPED_RECALL = Bounding("exact", find=share_of_possible)
-F_MEASURE = Bounding("exact", find=f_of_first)
-SUCCESS = Bounding("exact", find=one_or_all)
-R_PRECISION = Bounding("exact", find=precision_at_relevant)
-AVERAGE_PRECISION = Bounding("exact", find=mean_of_precisions)
-OVER_LEVELS = Bounding("outer", find=mean_over_levels)
-LINEAR = Bounding("exact", find=linear)
-MONOTONE = Bounding("exact", find=monotone)
-NORMALIZED = Bounding("exact", find=normalized).where(_PLAIN)

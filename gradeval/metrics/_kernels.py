@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, log2
 from gradeval.errors import MetricError
 from gradeval.records import Record
-from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
+from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, Condition
+from gradeval.registry.metric import EXACT, OUTER, Bounding
 from gradeval.registry.params import Pairs, mapped
 from gradeval.tables.judgments import Hits, Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
@@ -21,6 +23,33 @@ from gradeval.tables.terms import DiscountedTerms, Terms
 SCALE_FREE_HITS = SCALE_FREE.unless("rel")  # of what counts relevant documents
 _OF_DCG = [IDEAL_IS_ONE.where(GAIN_RISES), SCALE_FREE.where(gain="linear"), PROMOTION_HELPS.where(GAIN_RISES)]
 NORMALIZED_DCG: dict[str, Any] = {"invariants": _OF_DCG, "needs_relevant": True}
+
+
+def _found_by(name: str) -> Callable[..., Any]:
+    """A function of _bounds.py, which is imported only where bounds are asked for."""
+
+    def find(*arguments: Any) -> Any:
+        return getattr(import_module("gradeval.metrics._bounds"), name)(*arguments)
+
+    return find
+
+
+def _is_plain(params: Mapping[str, Any], scale: Floats) -> bool:
+    gain = params.get("gain")
+    return not isinstance(gain, tuple) or all(worth >= 0 and (grade or not worth) for grade, worth in gain)
+
+
+_PLAIN = Condition("gain", "with gains of at least 0, and 0 of the grade 0", _is_plain)
+LINEAR_BOUNDS = Bounding(EXACT, find=_found_by("linear"))
+MONOTONE_BOUNDS = Bounding(EXACT, find=_found_by("monotone"))
+RECALL_BOUNDS = Bounding(EXACT, find=_found_by("share_found"))
+CAPPED_RECALL_BOUNDS = Bounding(EXACT, find=_found_by("share_of_possible"))
+F_BOUNDS = Bounding(EXACT, find=_found_by("f_of_first"))
+SUCCESS_BOUNDS = Bounding(EXACT, find=_found_by("one_or_all"))
+R_PRECISION_BOUNDS = Bounding(EXACT, find=_found_by("precision_at_relevant"))
+AP_BOUNDS = Bounding(EXACT, find=_found_by("mean_of_precisions"))
+MU_AP_BOUNDS = Bounding(OUTER, find=_found_by("mean_over_levels"))
+NORMALIZED_BOUNDS = Bounding(EXACT, find=_found_by("normalized")).where(_PLAIN)
 LARGEST_EXPONENT = 1000.0  # the gains of eight million documents, all of 2^1000, have a finite sum
 _CANCELS = 1e-9  # below this the subtraction in 2^grade - 1 loses more than half of the digits
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct, natural_log
-from gradeval.metrics import _bounds
-from gradeval.metrics._kernels import SCALE_FREE_HITS, graded
+from gradeval.metrics._kernels import AP_BOUNDS, MU_AP_BOUNDS, SCALE_FREE_HITS, graded
 from gradeval.registry.invariants import (
     BINARY_IS_AP,
     GAIN_RISES,
@@ -43,7 +42,7 @@ _BPREF: dict[str, Any] = {"invariants": _OF_JUDGED, "needs_relevant": True}
     aliases=["MAP"],
     example="AP(rel=2)@100",
     needs_relevant=True,
-    bounds=_bounds.AVERAGE_PRECISION,
+    bounds=AP_BOUNDS,
 )
 def average_precision(
     judgments: Judgments, *, rel: Rel = None, norm: Norm = "relevant", cutoff: AtK = None
@@ -74,7 +73,7 @@ def average_precision(
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
     aliases=["muMAP"],
     needs_relevant=True,
-    bounds=_bounds.OVER_LEVELS,
+    bounds=MU_AP_BOUNDS,
 )
 def mu_average_precision(judgments: Judgments) -> Terms:
     """Graded average precision: AP at every relevance level, weighted by the differences between the levels.

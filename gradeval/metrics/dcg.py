@@ -8,8 +8,16 @@ from typing import Annotated, Any
 import numpy as np
 
 from gradeval.arrays.segments import Segments, ratio
-from gradeval.metrics import _bounds
-from gradeval.metrics._kernels import Gain, dcg, exp2_gain, graded, highest_grade, normalized_dcg
+from gradeval.metrics._kernels import (
+    LINEAR_BOUNDS,
+    NORMALIZED_BOUNDS,
+    Gain,
+    dcg,
+    exp2_gain,
+    graded,
+    highest_grade,
+    normalized_dcg,
+)
 from gradeval.metrics._kernels import discount as divisor
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
@@ -35,7 +43,7 @@ MaxGrade = Annotated[float | None, _LARGEST]
     range=(0, None),
     invariants=[PROMOTION_HELPS.where(GAIN_RISES)],
     example="CG(gain=exp)@10",
-    bounds=_bounds.LINEAR.unless("top"),
+    bounds=LINEAR_BOUNDS.unless("top"),
 )
 def cg(judgments: Judgments, *, gain: Worth = "linear", top: Top = None, cutoff: AtK = None) -> Terms:
     """Cumulated gain.
@@ -55,7 +63,7 @@ def cg(judgments: Judgments, *, gain: Worth = "linear", top: Top = None, cutoff:
     range=(0, None),
     invariants=[PROMOTION_HELPS.where(GAIN_RISES)],
     example="DCG(gain=exp)@10",
-    bounds=_bounds.LINEAR.unless("top"),
+    bounds=LINEAR_BOUNDS.unless("top"),
 )
 def discounted_cumulated_gain(
     judgments: Judgments,
@@ -105,7 +113,7 @@ def _check_ideal(params: Mapping[str, Any]) -> None:
     example="nDCG(gain=exp)@10",
     needs_relevant=True,
     sees_all=lambda params: params.get("ideal") == "local",
-    bounds=_bounds.NORMALIZED.unless("top"),
+    bounds=NORMALIZED_BOUNDS.unless("top"),
 )
 def normalized_discounted_cumulated_gain(
     judgments: Judgments,

@@ -9,8 +9,15 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments, log2, ratio
-from gradeval.metrics import _bounds
-from gradeval.metrics._kernels import NORMALIZED_DCG, SCALE_FREE_HITS, dcg, graded, ideal_dcg, normalized_dcg
+from gradeval.metrics._kernels import (
+    NORMALIZED_BOUNDS,
+    NORMALIZED_DCG,
+    SCALE_FREE_HITS,
+    dcg,
+    graded,
+    ideal_dcg,
+    normalized_dcg,
+)
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import AtK, Gain, Pairs, Rel, Top, Worth, positive
@@ -90,7 +97,7 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel = None, gain: Worth = "line
     return ratio(total + at_end, np.where(has_points, levels_of_query.lengths + further, 0), np.nan)
 
 
-@metric("ndcg_p", bounds=_bounds.NORMALIZED, **NORMALIZED_DCG)
+@metric("ndcg_p", bounds=NORMALIZED_BOUNDS, **NORMALIZED_DCG)
 def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     """nDCG with the discount of its original definition, as in the first releases of trec_eval 9.
 
@@ -168,7 +175,7 @@ def _check_base(params: Mapping[str, Any]) -> None:
     family="NTCIR",
     check=_check_base,
     example="JKnDCG(base=4)@10",
-    bounds=_bounds.NORMALIZED.unless("top"),
+    bounds=NORMALIZED_BOUNDS.unless("top"),
     **NORMALIZED_DCG,
 )
 def jk_ndcg(

@@ -8,8 +8,19 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import ratio
-from gradeval.metrics import _bounds
-from gradeval.metrics._kernels import SCALE_FREE_HITS, hit_count, one_each, retrieved
+from gradeval.metrics._kernels import (
+    CAPPED_RECALL_BOUNDS,
+    F_BOUNDS,
+    LINEAR_BOUNDS,
+    MONOTONE_BOUNDS,
+    R_PRECISION_BOUNDS,
+    RECALL_BOUNDS,
+    SCALE_FREE_HITS,
+    SUCCESS_BOUNDS,
+    hit_count,
+    one_each,
+    retrieved,
+)
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import AtK, Cutoff, Rel, at_least, choice, negative, numbers, positive, share
@@ -50,7 +61,7 @@ def f_value(judgments: Judgments, rel: float | None, x: float, cutoff: int | Non
     return ratio((x + 1) * precision * recall, x * precision + recall)
 
 
-@metric("P", invariants=[SCALE_FREE_HITS, PROMOTION_HELPS], example="P(rel=2)@10", bounds=_bounds.LINEAR)
+@metric("P", invariants=[SCALE_FREE_HITS, PROMOTION_HELPS], example="P(rel=2)@10", bounds=LINEAR_BOUNDS)
 def precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     """Precision.
 
@@ -72,7 +83,7 @@ def precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms
     invariants=[SCALE_FREE_HITS, PROMOTION_HELPS],
     example="R(rel=2)@100",
     needs_relevant=True,
-    bounds=_bounds.RECALL,
+    bounds=RECALL_BOUNDS,
 )
 def recall(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     """Recall.
@@ -94,7 +105,7 @@ def recall(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     invariants=[SCALE_FREE_HITS, PROMOTION_HELPS],
     needs_relevant=True,
     expected=True,
-    bounds=_bounds.F_MEASURE,
+    bounds=F_BOUNDS,
 )
 def f_measure(judgments: Judgments, *, rel: Rel = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
     """F-measure of precision and recall.
@@ -192,7 +203,7 @@ def set_relative_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     return one_each(hits, np.minimum(judgments.retrieved, hits.relevant))
 
 
-@metric("relative_P", bounds=_bounds.CAPPED_RECALL, **_RANKED)
+@metric("relative_P", bounds=CAPPED_RECALL_BOUNDS, **_RANKED)
 def relative_precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     """Precision, relative to the highest possible.
 
@@ -211,7 +222,7 @@ def relative_precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff)
     "Success",
     invariants=[IDEAL_IS_ONE.where(need="one"), SCALE_FREE_HITS, PROMOTION_HELPS],
     example="Success@5",
-    bounds=_bounds.SUCCESS,
+    bounds=SUCCESS_BOUNDS,
 )
 def success(judgments: Judgments, *, rel: Rel = None, need: Need = "one", cutoff: Cutoff) -> Terms:
     """Success: whether a relevant document is retrieved.
@@ -243,7 +254,7 @@ def success(judgments: Judgments, *, rel: Rel = None, need: Need = "one", cutoff
     return one_each(hits.take(last[is_whole]).top(cutoff)).replace(expected_total=chance_of_all)
 
 
-@metric("RR", invariants=_OF_HITS, aliases=["MRR"], bounds=_bounds.MONOTONE)
+@metric("RR", invariants=_OF_HITS, aliases=["MRR"], bounds=MONOTONE_BOUNDS)
 def reciprocal_rank(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Reciprocal rank.
 
@@ -267,7 +278,7 @@ def reciprocal_rank(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None
     return Terms(first.segments, first.rows, 1 / first.rank, expected_total=expected_total)
 
 
-@metric("Rprec", bounds=_bounds.R_PRECISION, **_RANKED)
+@metric("Rprec", bounds=R_PRECISION_BOUNDS, **_RANKED)
 def r_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Precision at R, the number of relevant documents.
 
@@ -365,7 +376,7 @@ def _shares(judgments: Judgments, which: Bools) -> Terms:
     return Terms(segments, rows, share, weight_at=np.ones_like)
 
 
-@metric("gP", invariants=[SCALE_FREE, PROMOTION_HELPS], bounds=_bounds.LINEAR)
+@metric("gP", invariants=[SCALE_FREE, PROMOTION_HELPS], bounds=LINEAR_BOUNDS)
 def generalized_precision(judgments: Judgments, *, cutoff: AtK = None) -> Terms:
     """Generalized precision.
 

@@ -11,8 +11,15 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, log2
-from gradeval.metrics import _bounds
-from gradeval.metrics._kernels import before_rows, exp2_share, graded, highest_grade, with_rows
+from gradeval.metrics._kernels import (
+    LINEAR_BOUNDS,
+    MONOTONE_BOUNDS,
+    before_rows,
+    exp2_share,
+    graded,
+    highest_grade,
+    with_rows,
+)
 from gradeval.registry import params
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, Condition
 from gradeval.registry.metric import metric
@@ -71,7 +78,7 @@ _BINARY = Condition(
     invariants=[_HELPS],
     check=_check_rbp,
     example="rbp(p=0.8)",
-    bounds=_bounds.LINEAR.where(_BINARY),
+    bounds=LINEAR_BOUNDS.where(_BINARY),
 )
 def rank_biased_precision(
     judgments: Judgments, *, p: Persistence = 0.9, rel: Level = None, gain: Gains = "linear", cutoff: AtK = None
@@ -211,7 +218,7 @@ def of_run(
     return terms.replace(expected_total=expected_total)
 
 
-@metric("ERR", invariants=[_HELPS], example="ERR@20", bounds=_bounds.MONOTONE)
+@metric("ERR", invariants=[_HELPS], example="ERR@20", bounds=MONOTONE_BOUNDS)
 def err(judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: AtK = None) -> Terms:
     """Expected reciprocal rank.
 
@@ -394,7 +401,7 @@ def bpm(
     return Terms(gaining, rows, np.where(rank <= last[gaining.query], gain, 0.0), last)
 
 
-@metric("SDCG", invariants=[PROMOTION_HELPS], check=_check_sdcg, bounds=_bounds.LINEAR)
+@metric("SDCG", invariants=[PROMOTION_HELPS], check=_check_sdcg, bounds=LINEAR_BOUNDS)
 def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff) -> Terms:
     """Scaled discounted cumulated gain: DCG divided by that of k documents of full gain.
 

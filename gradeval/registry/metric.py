@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.records import Record
 from gradeval.registry.invariants import Given, Invariant
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
-from gradeval.statistics.bounds import Open
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
-from gradeval.tables.unjudged import Unjudged
+
+if TYPE_CHECKING:
+    from gradeval.statistics.bounds import Open
+    from gradeval.tables.unjudged import Unjudged
 
 Strings = list[str]
 _Declared = TypeVar("_Declared", bound=Callable[..., "Floats | Terms | Strings"])
@@ -37,6 +39,9 @@ class Kind(Enum):
     SUM = "numbers; their sum"
     COUNT = "integers, printed without decimals; their sum"
     TEXT = "strings; no summary"
+
+
+EXACT, OUTER, NO_BOUNDS = "exact", "outer", "none"  # whether worlds have the bounds of a metric
 
 
 class Bounding(Invariant, kw_only=True):
@@ -215,7 +220,7 @@ class Metric(Record, eq=False):
         """
         values = self._all_params(params)
         if self.bounds is None or values["judged_only"] or not self.bounds.holds(values, np.zeros(1)):
-            return "none"
+            return NO_BOUNDS
         return self.bounds.about
 
     def open_values(self, judgments: Judgments, unjudged: Unjudged, **params: Any) -> Open:

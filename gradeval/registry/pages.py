@@ -13,7 +13,7 @@ from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
 from gradeval.registry.dialects import GROUPS, MEASURES, PROVIDERS, SAME_NAMES, aliases, names_of, spellings
-from gradeval.registry.metric import REGISTRY, Metric, fold
+from gradeval.registry.metric import NO_BOUNDS, REGISTRY, Metric, fold
 from gradeval.registry.params import Param
 from gradeval.registry.spec import Spec, load_plugins, metric_meant, metric_of, parse
 from gradeval.registry.synonyms import normalized, synonyms
@@ -133,7 +133,7 @@ def _parts(metric: Metric, width: int) -> list[str]:
         _listed("Equivalents:", _elsewhere(metric), width),
         _listed("Order of ties in ir_measures, by provider:", ties, width),
         _listed("Invariants:", [("", str(invariant)) for invariant in metric.invariants], width),
-        _wrapped("Bounds over missing judgments: ", str(metric.bounds or "none"), width),
+        _wrapped("Bounds over missing judgments: ", str(metric.bounds or NO_BOUNDS), width),
     ]
 
 
@@ -349,7 +349,7 @@ def list_metrics() -> list[dict[str, Any]]:
             "cutoff": metric.at is not None and metric.at.name == "cutoff",
             "expected_ties": metric.has_expected(_with_required(metric).params),
             "graded": not metric.text and is_graded(metric),
-            "bounds": metric.bounds.about if metric.bounds else "none",
+            "bounds": metric.bounds.about if metric.bounds else NO_BOUNDS,
             "aliases": list(metric.aliases),
             "source": _source_of(metric),
         }

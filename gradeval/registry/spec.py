@@ -64,6 +64,11 @@ class Spec(Record):
         return self.params.get("cutoff")
 
     @property
+    def bounds(self) -> str:
+        """How its bounds over missing judgments are known: exact, outer, or none."""
+        return self.metric.bounded(self.params)
+
+    @property
     def texts(self) -> dict[str, str]:
         return {key: self.metric.by_name[key].text(value) for key, value in self.given}
 

@@ -60,6 +60,7 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
     },
 )
 @cli.row_option(Options, "tie_range")
+@cli.row_option(Options, "bounds")
 @cli.row_option(Options, "by_level")
 @cli.together(*(cli.row_option(CompareOptions, name, **_CHANGES.get(name, {})) for name in OF_SUMS))
 @cli.query_options
@@ -108,7 +109,7 @@ def spark_command(
 
     compare_options = _options_to_compare(options)
     values = _values_file(job)
-    _open(job, bool(compare_options), options["tie_range"])
+    _open(job, bool(compare_options), options)
     request = _request(job, metrics, options, buckets, compare_options)
 
     are_local = sessions.reads_local_files(settings)
@@ -163,7 +164,7 @@ def _options_to_compare(options: dict[str, Any]) -> dict[str, Any]:
     if compare_options["baseline"] is None and not compare_options["all_pairs"]:
         refuse_options(compare_options, "requires --baseline or --all-pairs")
         return {}
-    refuse_options(("tie_range", "by_level"), "is of evaluations; a comparison has no values for it")
+    refuse_options(("tie_range", "bounds", "by_level"), "is of evaluations; a comparison has no values for it")
     return compare_options
 
 
@@ -176,7 +177,7 @@ def _values_file(job: Job) -> str | None:
     return values
 
 
-def _open(job: Job, compares: bool, tie_range: bool) -> None:
+def _open(job: Job, compares: bool, options: Mapping[str, Any]) -> None:
     from gradeval.spark import sessions
 
     job.formats = COMPARISON_FORMATS if compares else tuple(WRITERS)
@@ -184,8 +185,10 @@ def _open(job: Job, compares: bool, tie_range: bool) -> None:
     if compares and job.format not in COMPARISON_FORMATS:
         formats = ", ".join(COMPARISON_FORMATS)
         raise click.UsageError(f"A comparison has no format {job.format}. Formats: {formats}.")
-    if tie_range and job.format == "trec":
-        raise click.UsageError("--tie-range and -f trec are mutually exclusive: it has no columns for ranges.")
+    for name in ("tie_range", "bounds"):
+        if options[name] and job.format == "trec":
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(f"{option} and -f trec are mutually exclusive: it has no such columns.")
 
 
 def _request(

@@ -26,6 +26,7 @@ from gradeval.errors import GradevalError, InputError, InputErrors, OptionError,
 from gradeval.evaluation.caveats import (
     ENOUGH_JUDGED,
     Facts,
+    bounds_notices,
     caveats,
     first_ranks,
     judged_notices,
@@ -147,6 +148,7 @@ class Part(NamedTuple):
     # of each metric, logarithms for a geometric mean; where the order of ties changes some, or
     # RunResult.tie_range is asked for, followed by those of its three, (1 or 4, M)
     values: Statistics
+    bounds: Statistics | None  # of the lowest and of the highest values, (2, M), with Options.bounds
     depths: tuple[Ints, Ints]  # the numbers of documents that queries have, and how many queries have each
     facts: Facts  # of the bucket
     ids: Sequence[str]  # the first queries that the run has, by id, where it has none that is evaluated
@@ -333,13 +335,17 @@ def _evaluated(table: Any, setting: EvaluationSetting, r: int, job: SparkJob) ->
             tie_values = [*changes.extremes, changes.expected()]
             of_ties = tie_notices(qrels, job.specs, result, changes)
             facts = facts.replace(notices=Notices((*facts.notices, *of_ties)))
-    values = [
-        Statistics.of(summands(job.specs, array[:, result.counted])) for array in (result.values, *tie_values)
-    ]
-    together = Statistics(*map(np.array, zip(*values, strict=True)))
+    values = _statistics([result.values, *tie_values], result, job)
+    bounds = None if result.bounds is None else _statistics([*result.bounds], result, job)
     depths = np.unique(depths_of(reduced, result.counted, options.depth), return_counts=True)
     ids = () if len(depths[0]) else sorted(set(Texts(rows.queries)))[: SHOWN_IDS + 1]
-    return evaluated, Part(result.queries, together, depths, facts, ids)
+    return evaluated, Part(result.queries, values, bounds, depths, facts, ids=ids)
+
+
+def _statistics(arrays: Sequence[Floats], result: RunResult, job: SparkJob) -> Statistics:
+    """Those of the values of queries that count, (M, Q) each, together."""
+    each = [Statistics.of(summands(job.specs, array[:, result.counted])) for array in arrays]
+    return Statistics(*map(np.array, zip(*each, strict=True)))
 
 
 def tables(batches: Iterable[Any], runs: int) -> list[Any]:
@@ -512,6 +518,7 @@ def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: SparkJo
     for notice in merged_notices([bucket.notices for bucket in buckets], job.specs):
         if notice.kind is not NoticeKind.ALL_RELEVANT or most_judged >= ENOUGH_JUDGED:
             yield notice
+    yield from bounds_notices(job.specs, job.options)
     yield from unscaled_notices(job.qrels, job.scale, job.specs)
     for run in runs:
         yield from (notice.replace(subject=run.result.name) for notice in run.notices)
@@ -539,6 +546,12 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     result = result.replace(ties=options.ties or DEFAULT_TIES, depths=quantiles(depths, counts))
     if options.tie_range:
         result = result.replace(tie_range=ON_CLUSTER)
+    bounds = [part.bounds for part in parts if part.bounds is not None]
+    if bounds:
+        of_bounds = Statistics.joined(bounds)
+        means_of_bounds = map(partial(summaries, specs), of_bounds.total, of_bounds.mean)
+        summary = summary.replace(bounds=tuple(means_of_bounds))
+        result = result.replace(bounds=ON_CLUSTER, summary=summary)
     notices = _notices_of_run(parts, specs, [means, *tie_means])
     # of each bucket's queries that are in the run: depths[1] has how many there are of each depth
     share = math.fsum(part.facts.judged_share * part.depths[1].sum() for part in parts) / in_run

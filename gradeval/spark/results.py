@@ -20,6 +20,7 @@ from gradeval.arrays.segments import distinct
 from gradeval.commands.compare import compare
 from gradeval.compare_options import MAXT, OF_SUMS, CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, described, named
+from gradeval.evaluation.bounds import check_bounds
 from gradeval.evaluation.caveats import left_out_of_groups
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.plan import with_levels
@@ -100,6 +101,8 @@ class Request(NamedTuple):
                 judged = compare.judged_spec(specs, ())
         if chosen.ties == option_table.EXPECTED:
             check_expected(specs)
+        if chosen.bounds:
+            check_bounds(specs)
         if chosen.ties == "input" and "order" not in run_columns:
             message = (
                 "ties 'input' requires a column that orders the rows of the runs: a shuffle keeps no order"

@@ -307,9 +307,9 @@ def linear_bounds(base: float, coefficients: Floats, top: float) -> tuple[float,
 def recall_bounds(base: float, coefficients: Floats, relevant: int, empty: float) -> tuple[float, float]:
     """Bounds of (base + sum of the chosen coefficients) / (relevant + number chosen)."""
     ascending = np.sort(coefficients)
-    found = np.concatenate([_sums(ascending), _sums(ascending[::-1])])
+    hits = np.concatenate([_sums(ascending), _sums(ascending[::-1])])
     total = relevant + np.tile(np.arange(ascending.size + 1), 2)
-    values = np.where(total > 0, (base + found) / np.maximum(total, 1), empty)
+    values = np.where(total > 0, (base + hits) / np.maximum(total, 1), empty)
     return float(values.min()), float(values.max())
 
 

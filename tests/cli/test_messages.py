@@ -88,7 +88,10 @@ def test_strict_lets_notes_and_allowed_kinds_pass() -> None:
     Path("r").write_text(f"q1 Q0 a 1 9 t\n{few}")
     done = gradeval(*call)
     share = "note: r: 10 % of the first 10 documents are judged; the others count as not relevant"
-    assert (done.code, done.lines) == (0, [f"{share} (see Judged@10, -J, bpref, gradeval pool) [judged_share]"])
+    assert (done.code, done.lines) == (
+        0,
+        [f"{share} (see Judged@10, --bounds, -J, bpref, gradeval pool) [judged_share]"],
+    )
 
 
 @each("args", ["", "-f jsonl", "-o out.tsv"])

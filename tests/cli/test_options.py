@@ -143,6 +143,42 @@ def test_tie_range() -> None:
     assert "--tie-range and -f trec are mutually exclusive" in fails("q", "r", "--tie-range", "-f", "trec")
 
 
+def test_bounds() -> None:
+    """What is not judged of q1 are x and y; q3 is not in the run."""
+    done = gradeval(
+        "q", "r", "-q", "-m", "P@3 bpref runid", "--bounds", "--interval", "--digits", "full", "-f", "csv"
+    )
+    head, *rows = (line.split(",") for line in done.out.splitlines())
+    assert head == ["run", "query", "metric", "value", "low", "high", "lower_bound", "upper_bound"]
+    numbers = {(row[1], row[2]): [*map(float, filter(None, row[3:]))] for row in rows if row[2] != "runid"}
+    lower, upper = (np.mean([numbers[query, "P@3"][side] for query in ("q1", "q2", "q3")]) for side in (-2, -1))
+    assert numbers["all", "P@3"][-2:] == pytest.approx([lower, upper])
+    assert numbers["q3", "P@3"] == [0.0, 0.0, 0.0] and upper > lower == pytest.approx(numbers["all", "P@3"][0])
+    assert [row[-2:] for row in rows if row[2] != "P@3"] == [["", ""]] * 5
+    assert "note: no bounds over missing judgments are known of bpref [no_bounds]" in done.lines
+    shown = gradeval("q", "r", "-m", "P@3 muAP bpref num_q", "--bounds", "-f", "table").out.splitlines()
+    assert shown[0].split() == ["run", "P@3", "bounds", "µAP", "bounds", "bpref", "bounds", "num_q"]
+    assert (
+        f"{lower:.4f} to {upper:.4f}  " in shown[2]
+        and " *  " in shown[2]
+        and shown[2].split()[-2:] == ["-", "3"]
+    )
+    assert shown[-1] == "*: outer bounds of µAP, which no judgments need reach."
+    content = json.loads(
+        gradeval("q", "r", "-m", "P@3 muAP bpref", "--bounds", "-f", "json", "--top-grade", "9").out
+    )
+    assert content["bounds"] == {"P@3": "exact", "muAP": "outer", "bpref": None}
+    [run] = content["runs"]
+    assert run["lower_bound"]["P@3"] == pytest.approx(lower) and run["upper_bound"]["bpref"] is None
+    assert "--bounds and -f trec are mutually exclusive" in fails("q", "r", "--bounds", "-f", "trec")
+    assert "no bounds over missing judgments: tau: these have some: AP" in fails(
+        "q", "r", "--bounds", "-m", "tau"
+    )
+    assert fails("q", "r", "--bounds", "-J").startswith(
+        "gradeval: bounds and judged_only are mutually exclusive"
+    )
+
+
 def test_interval() -> None:
     """Of the means of metrics with a value for each query; runs that are the same are not separable."""
     of = [*AP.values()]

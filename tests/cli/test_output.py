@@ -70,7 +70,7 @@ def test_names_of_runs_and_wide_tables() -> None:
     assert wide.startswith("query\tmetric\tr\tx\nq1\tAP\t0.2778\t0.2778\n")
     assert gradeval("q", "r", "-m", "AP", "-qn", "--wide", "-f", "table").out.startswith("query       r\n")
     assert fails("q", "r", "--wide").startswith("gradeval: --wide requires -q.")
-    for option in ("--tie-range", "-f trec"):
+    for option in ("--tie-range", "--bounds", "-f trec"):
         said = fails("q", "r", "-q", "--wide", *option.split())
         assert f"--wide and {option} are mutually exclusive." in said
 
@@ -119,7 +119,7 @@ def test_sort() -> None:
         assert said in fails("q", "r", *line.split())
 
 
-@each("options", ["-q", "-q --wide", "-q --tie-range"])
+@each("options", ["-q", "-q --wide", "-q --tie-range --bounds"])
 def test_labels(options: str) -> None:
     """Each row has the same values in front, in the order given; the rest is as without them."""
     call = ("q", "r", "-m", "AP runid", "--quiet", *options.split(), "-f")

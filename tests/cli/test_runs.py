@@ -161,6 +161,7 @@ def test_groups_and_results_that_are_no_run() -> None:
     (["-m", "AP relstring"], "relstring cannot be taken from a saved result"),
     (["--ignore-identical-ids"], "it was made with --ignore-identical-ids false, and here it is true"),
     (["--columns", "grade=x"], "it was made with --columns default, and here it is grade=x"),
+    (["--bounds", "-m", "AP"], "it has no bounds. Save results with --bounds, or give the run itself"),
     (["--tie-range", "-m", "AP"], "it has no values of other orders of ties. Give the run itself"),
 ])  # fmt: skip
 def test_what_does_not_agree_is_an_error_beside_the_other_runs(arguments: list[str], error: str) -> None:

@@ -108,6 +108,7 @@ CASES = {  # the exit code, and a command line
         (0, "qrels a.run few -q -m 'num_q runid relstring nDCG@10 AP muAP nDCGphi@5 rankDCG iprec_at_recall'"),
         (0, "qrels ties a.run --tie-range -q"),
         (0, "qrels a.run --interval bootstrap --signature -q"),
+        (0, "qrels a.run --bounds -q --by groups"),
         (0, "qrels a.run --query-weights weights"),
         (0, "q r -q -n --no-relevant skip"),
         (0, "q r -m rankDCG --by-level --queries both -J --depth 1"),

@@ -67,7 +67,7 @@ def test_judged_share(metrics: str, options: dict[str, Any], cutoff: int, share:
     if share == 0.375 and cutoff == 10:
         assert not notices[0].informational and str(notices[0]) == (
             "run1: 38 % of the first 10 documents are judged; the others count as not relevant (see Judged@10, "
-            "judged_only=True, bpref, gradeval.pool)"
+            "bounds=True, judged_only=True, bpref, gradeval.pool)"
         )
 
 

@@ -85,6 +85,17 @@ def test_the_order_of_rows_does_not_matter() -> None:
     assert kept(1) == kept(2)
 
 
+def test_bounds() -> None:
+    metrics = ["AP nDCG@3 P@3 muAP bpref"]
+    job = job_of(QRELS, RUNS, metrics, bounds=True, top_grade=3)
+    results = merged(evaluated(QRELS, RUNS, job, 4)[0], job)
+    expected = gradeval.evaluate(QRELS, RUNS, metrics[0], bounds=True, top_grade=3)
+    for r, m in np.ndindex(2, 5):
+        assert results.bounds(r, m) == pytest.approx(expected.bounds(r, m), rel=1e-12, nan_ok=True)
+    assert results.render("tsv") == expected.render("tsv")
+    assert told(results) == told(expected)
+
+
 def test_intervals_of_means_and_ranges_over_ties() -> None:
     metrics = "AP num_ret gm_map nDCG@3 P@3 muAP num_rel_ret"
     job = job_of(QRELS, RUNS, [metrics], tie_range=True)

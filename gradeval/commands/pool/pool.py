@@ -24,7 +24,7 @@ from gradeval.formats.detect import role_of
 from gradeval.formats.lines import read_texts
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice, NoticeKind, Notices, many
-from gradeval.options import OF_RUNS, LaterIds, Options, takes
+from gradeval.options import OF_RUNS, RULES_OF_RANKS, LaterIds, Options, takes
 from gradeval.registry.spec import Metrics
 from gradeval.render.printable import Tabular, WithNotices, warned
 from gradeval.tables.excluded import with_excluded
@@ -199,7 +199,7 @@ def _check(options: PoolOptions, evaluation: Options, runs: int, *, has_qrels: b
     if options.order in BY_METRIC:
         if not has_qrels:
             raise OptionError(f"order={options.order} needs qrels")
-        if evaluation.ties not in (None, "trec", "input"):
+        if evaluation.ties not in (None, *RULES_OF_RANKS):
             raise OptionError(f"order={options.order} needs ties=trec or input, not {evaluation.ties}")
         if evaluation.no_relevant == "skip":
             raise OptionError(f"order={options.order} needs a value for queries without relevant documents")
