@@ -3,6 +3,7 @@
 Nothing here imports numpy: the command's --help needs the names and the defaults.
 """
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -30,13 +31,20 @@ def _is_run(value: object) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
+def _is_series(value: object) -> bool:
+    """Whether it is a series of pandas, {index: value}."""
+    return hasattr(value, "items") and getattr(value, "ndim", 0) == 1
+
+
 def _read_groups(option: str, by: Any) -> Groups:
     groups: dict[str, list[str]] = {}
     try:
         if by is None:
             return ()
-        if isinstance(by, Mapping):
+        if isinstance(by, Mapping) or _is_series(by):
             for query, names in by.items():
+                if names is None or (isinstance(names, float) and math.isnan(names)):  # as pandas has no group
+                    continue
                 for name in names if isinstance(names, (list, tuple, set, frozenset)) else [names]:
                     groups.setdefault(str(name), []).append(opts.as_text(query))
         elif isinstance(by, (str, bytes, os.PathLike)):
@@ -49,7 +57,8 @@ def _read_groups(option: str, by: Any) -> Groups:
         else:
             raise TypeError
     except (TypeError, ValueError):
-        message = f"{option} must be a path, {{query: group}} or (group, queries) pairs, not {described(by)}"
+        forms = "a path, {query: group}, a series of pandas or (group, queries) pairs"
+        message = f"{option} must be {forms}, not {described(by)}"
         raise OptionError(message) from None
     return tuple((name, tuple(dict.fromkeys(queries))) for name, queries in groups.items())
 
@@ -65,7 +74,7 @@ def _read_systems(option: str, systems: Any) -> Systems:
         from gradeval.formats.sources import Source
 
         systems = read_run_groups(Source(os.fsdecode(systems)), "system")
-    if not isinstance(systems, Mapping):
+    if not (isinstance(systems, Mapping) or _is_series(systems)):
         raise OptionError(f"{option} must be a path or {{run: system}}, not {described(systems)}")
     return tuple((str(run), str(system)) for run, system in systems.items())
 
@@ -131,7 +140,8 @@ class CompareOptions(opts.OptionTable, init=False):
         opts.OptionKind("path", _read_groups, GROUPED, metavar="FILE"),
         "Repeat for each group: 'query TAB group' lines.",
         default=(),
-        python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
+        python="groups of queries to repeat the comparison for: a file, {query: group or groups}, a series of "
+        "pandas with the query ids as its index, or (group, queries) pairs",
     )
     replicates: Systems = _further(
         opts.OptionKind("path", _read_systems, f"{opts.PATH} | Mapping[str, str]", metavar="FILE"),

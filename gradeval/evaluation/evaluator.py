@@ -465,7 +465,7 @@ class Evaluator:
         Evaluator with tie_range, bounds or interval, which the values of arrays do not have.
         """
         from gradeval.evaluation.training import Scores, numbers_only  # for those who have arrays only
-        from gradeval.tables.documents import run_of_arrays
+        from gradeval.tables.documents import first_error, run_of_arrays
 
         options = self._evaluation.plan.options
         for name in ("tie_range", "bounds", "interval"):
@@ -473,7 +473,8 @@ class Evaluator:
                 message = f"{name}: values of arrays have no limits"
                 raise OptionError(f"{message}. Evaluate them with an Evaluator without {name}")
         specs = numbers_only(self._evaluation.plan.specs)
-        results = self.evaluate(run_of_arrays(query, document, score))
+        with first_error():
+            results = self.evaluate(run_of_arrays(query, document, score))
         [result] = results.runs
         counted = np.flatnonzero(result.counted)
         return Scores(

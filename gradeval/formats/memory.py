@@ -373,8 +373,9 @@ class Nested(Data):
         if hasattr(documents, "items"):  # as a dict of numba has it
             return dict(documents.items())
         message = f"{described(documents)} is not a dict {{document: {self.number}}}"
-        lists = "Lists {query: [document, …]} are read from JSON files only"
-        hint = lists if isinstance(documents, (list, tuple)) else ""
+        hint = ""
+        if isinstance(documents, (list, tuple, set, frozenset)):
+            hint = "All queries of a run may have lists of documents, the best first; all of qrels sets"
         raise InputError(self.name, f"query {_named(query)}: {message}", hint=hint)
 
     def cuts(self, rows: int | None = None) -> list[int]:

@@ -4,7 +4,8 @@ return them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints, NDArray
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import Ids
-from gradeval.errors import GRADE_RANGE, InputError, OptionError, described, named
+from gradeval.errors import GRADE_RANGE, InputError, InputErrors, OptionError, described, named
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems
 from gradeval.formats.memory import A_TIME, array_values, is_missing, is_time
@@ -24,6 +25,17 @@ from gradeval.tables.qrels import out_of_range, range_problems
 
 _LOWEST = np.finfo(np.float64).min  # the lowest score that a document can have
 _NO_DOCUMENT = Ids.of([b"-1"])
+
+
+@contextmanager
+def first_error() -> Iterator[None]:
+    """Raise one InputError, with their number, for all that is wrong with arrays."""
+    try:
+        yield
+    except InputErrors as errors:
+        first = errors.errors[0]
+        message = f"{first.what}, the first of {errors.total:,} errors"
+        raise InputError(first.path, message, line=first.line, hint=first.hint) from None
 
 
 class Documents(Record, eq=False):
@@ -39,16 +51,24 @@ class Documents(Record, eq=False):
 
     @classmethod
     def of(
-        cls, queries: NDArray[Any], lengths: Ints, numbers: tuple[Floats, Floats], line: Callable[[], Ints]
+        cls,
+        queries: NDArray[Any],
+        lengths: Ints,
+        numbers: tuple[Floats, Floats],
+        line: Callable[[], Ints],
+        hint: str = "Leave these documents out of all arrays, as in grade[np.isfinite({name})]",
     ) -> Documents:
-        """numbers: the grades and the scores, (N,). line: makes the 0-based line of each, for messages."""
+        """numbers: the grades and the scores, (N,). line: makes the 0-based line of each, for messages. hint:
+        what to do where one is not finite.
+        """
         grade, score = numbers
         if not len(grade):
             raise InputError("grade", "no documents given")
-        scale = _scale("grade", grade, line)
-        _check_finite("score", "score", score, line)
+        scale = _scale("grade", grade, line, hint.format(name="grade"))
+        _check_finite("score", "score", score, line, hint.format(name="score"))
         return cls(queries, _segments(lengths), lengths, grade, score, scale=scale)
 
+    @first_error()
     def with_missed(self, missed: Any) -> Documents:
         """With judged documents that the arrays lack. missed: their grades, (Q, M), padded with NaN."""
         grade = _floats("missed", array_of("missed", missed, 2))
@@ -150,12 +170,14 @@ def _segments(lengths: Ints) -> Segments:
     return Segments(np.append(0, np.cumsum(lengths)))
 
 
+@first_error()
 def of_rows(grade: NDArray[Any], score: NDArray[Any], mask: Any) -> Documents:
     """Padded batches: each row is a query. Raises InputError(s)."""
     if grade.ndim != 2 or score.shape != grade.shape:
         message = f"grade and score need one shape of two dimensions, not {grade.shape} and {score.shape}"
         raise InputError("score", message)
     rows: Ints | slice = slice(None)
+    hint = "Where this is padding, give mask=np.isfinite({name})"
     lengths = np.full(len(grade), grade.shape[1])
     if mask is not None:
         is_document = array_of("mask", mask, 2)
@@ -163,6 +185,7 @@ def of_rows(grade: NDArray[Any], score: NDArray[Any], mask: Any) -> Documents:
             message = f"booleans of the shape {grade.shape} are needed"
             raise InputError("mask", f"{message}, not {is_document.dtype} of {is_document.shape}")
         rows = np.flatnonzero(is_document)
+        hint = "Where this is padding, give mask=mask & np.isfinite({name})"
         lengths = np.count_nonzero(is_document, axis=1)
     elif grade.dtype.kind in "if" and (grade < 0).any():  # -1 is padding in many loaders, -100 in PyTorch's
         lowest = f"{grade.min():g}"
@@ -170,9 +193,10 @@ def of_rows(grade: NDArray[Any], score: NDArray[Any], mask: Any) -> Documents:
         raise InputError("grade", f"there is a grade {lowest} in rows without a mask", hint=hint)
     numbers = _floats("grade", grade).ravel()[rows], _floats("score", score).ravel()[rows]
     queries = np.arange(len(grade))
-    return Documents.of(queries, lengths, numbers, lambda: queries.repeat(lengths))
+    return Documents.of(queries, lengths, numbers, lambda: queries.repeat(lengths), hint)
 
 
+@first_error()
 def of_columns(grade: NDArray[Any], score: NDArray[Any], query: Any, group: Any) -> Documents:
     """One document after the other, with the ids or the sizes of queries. Raises InputError(s)."""
     numbers = _floats("grade", grade), _floats("score", score)
@@ -225,6 +249,7 @@ def _queries(count: int, query: Any) -> tuple[Ints, NDArray[Any]]:
     return np.repeat(index[inverse], np.diff(np.append(starts, count))), different[by_appearance]
 
 
+@first_error()
 def weights_of(weights: Any, count: int) -> Floats:
     """The weight of each query in means. Raises InputError(s)."""
     weight = _floats("weights", array_of("weights", weights))
@@ -238,6 +263,7 @@ def weights_of(weights: Any, count: int) -> Floats:
     return weight
 
 
+@first_error()
 def run_of_arrays(query: Any, document: Any, score: Any) -> RunTable:
     """A run that is a row of documents for each query, (Q,), (Q, K) and (Q, K). Raises InputError(s)."""
     queries = array_of("query", query)
@@ -261,7 +287,7 @@ def run_of_arrays(query: Any, document: Any, score: Any) -> RunTable:
     value = scores.ravel()[kept]
     if not len(kept):
         raise InputError("document", "no documents given")
-    _check_finite("score", "score", value, lambda: line)
+    _check_finite("score", "score", value, lambda: line, "Where there is no document, its id is -1")
     lengths = np.count_nonzero(is_document.reshape(documents.shape), axis=1)
     filled = np.flatnonzero(lengths)
     bounds = _segments(lengths[filled]).offsets
@@ -323,20 +349,20 @@ def _floats(name: str, array: NDArray[Any]) -> Floats:
         return array.astype(np.float64, copy=False)
 
 
-def _scale(name: str, grade: Floats, line: Callable[[], Ints]) -> Floats:
+def _scale(name: str, grade: Floats, line: Callable[[], Ints], hint: str = "") -> Floats:
     """The different grades, ascending. Raises InputError(s) for what is no grade."""
     scale = distinct(grade)
     if not np.isfinite(scale).all():
-        _check_finite(name, "grade", grade, line)
+        _check_finite(name, "grade", grade, line, hint)
     if len(out_of_range(scale)):
         range_problems(grade, line).check(name)
     return scale
 
 
-def _check_finite(name: str, noun: str, numbers: Floats, line: Callable[[], Ints]) -> None:
+def _check_finite(name: str, noun: str, numbers: Floats, line: Callable[[], Ints], hint: str = "") -> None:
     """Raise InputError(s) for what is no number. name: of the array, noun: of one of its numbers."""
     if np.isfinite(numbers).all():
         return
     rows = np.flatnonzero(~np.isfinite(numbers))
     wrong = numbers[rows].tolist()
-    LineProblems.of(line()[rows], lambda i: f"the {noun} {wrong[i]} is not a finite number").check(name)
+    LineProblems.of(line()[rows], lambda i: f"the {noun} {wrong[i]} is not a finite number", hint).check(name)

@@ -60,3 +60,58 @@ def test_what_is_wrong_with_them() -> None:
     twice = {"q1": ["a", "b", "a"]}
     with pytest.raises(gradeval.InputError, match="document 'a' twice"):
         gradeval.evaluate(QRELS, twice, "AP")
+    one_set: Any = {"q1": {"a"}, "q2": {"a": 1}}
+    raises(
+        gradeval.InputError, "of a run may have lists .*; all of qrels sets", gradeval.evaluate, one_set, RUN
+    )
+
+
+def test_groups_in_a_series() -> None:
+    pandas = pytest.importorskip("pandas")
+    results = gradeval.evaluate(QRELS, {"x": RUN, "y": rankings()}, "AP")
+    groups = {"q1": "head", "q2": "tail"}
+    by_dict = results.compare(by=groups).sections
+    of_series = results.compare(by=pandas.Series(groups)).sections
+    assert [part.group for part in of_series] == [None, "head", "tail"]
+    assert [part.comparisons[0].n for part in of_series] == [part.comparisons[0].n for part in by_dict]
+    some = results.compare(by=pandas.Series({"q1": "head", "q2": None})).sections
+    assert [part.group for part in some] == [None, "head"]
+    systems = gradeval.compare(
+        QRELS, {"a": RUN, "b": RUN, "c": RUN}, "AP", replicates=pandas.Series({"a": "s", "b": "s"})
+    )
+    assert systems.values.runs == ("s", "c")
+
+
+def test_errors_of_arrays_are_one_line() -> None:
+    nan = np.full((2, 3), np.nan)
+    grade = np.ones((2, 3))
+    mask = grade > 0
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"grade": grade, "score": nan}, "score:1: .*first of 6 errors. Where this .* mask=np.isfinite.score"),
+        (
+            {"grade": nan, "score": grade, "mask": mask},
+            "grade:1: .*first of 6 errors.*mask=mask & np.isfinite.gra",
+        ),
+        ({"grade": grade[0], "score": nan[0]}, r"score:1: .*3 errors. Leave these .* grade\[np.isfinite.score"),
+        (
+            {"grade": [1, 1e200, 1e200], "score": [1, 2, 3]},
+            "grade:2: the grade 1e.200 is out of .*, the first of 2",
+        ),
+    ]
+    for arrays, message in cases:
+        raises(gradeval.InputError, message, gradeval.score_arrays, "AP", **arrays)
+    evaluator = gradeval.Evaluator({"1": {"2": 1}}, "AP")
+    arrays = {"query": ["1"], "document": [[2, 3, 4]], "score": [[np.nan, np.nan, 1]]}
+    raises(
+        gradeval.InputError,
+        "score:1: .*2 errors. Where there is no document",
+        evaluator.evaluate_arrays,
+        **arrays,
+    )
+    arrays = {"query": ["1"], "document": [[2, 2, 3, 3]], "score": [[4, 3, 2, 1]]}
+    raises(
+        gradeval.InputError,
+        "arrays:1: dupl.* '2'.*, the first of 2 errors",
+        evaluator.evaluate_arrays,
+        **arrays,
+    )
