@@ -92,6 +92,10 @@ class GradevalError(Exception):
     def __init__(self, *lines: str) -> None:
         super().__init__("\n".join(map(printable, lines)))
 
+    def _render_traceback_(self) -> list[str]:
+        """What notebooks show: the error, without the lines of gradeval's code that it went through."""
+        return f"{type(self).__name__}: {self}".split("\n")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return __newobj__, (type(self), str(self)), self.__dict__
 

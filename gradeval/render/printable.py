@@ -115,7 +115,8 @@ class Printable:
         document: OutputDocument = import_module(self.layout).document(self, RenderOptions())
         if document.page is not None:
             return str(html.page(document.page()))
-        return str(html.write_html(document.blocks() if document.blocks else (), self._caveats()))
+        caveats = [line for line in self._caveats() if not _is_shown(line)]
+        return str(html.write_html(document.blocks() if document.blocks else (), caveats))
 
     def _caveats(self) -> list[str]:
         """Lines below the result."""
@@ -189,8 +190,28 @@ def warned(result: Noticed, shown: Iterable[Notice] = ()) -> Noticed:
     return result
 
 
+_CELLS: dict[str, int] = {}  # each warning in a notebook: the cell that showed it last
+
+
+def _cell() -> int | None:
+    """The number of the cell of a notebook that is executed, None elsewhere."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return None if shell is None else int(shell.execution_count)
+
+
+def _is_shown(line: str) -> bool:
+    """Whether the cell has shown a line below a result as a warning of Python."""
+    shown = _CELLS.get(line.removeprefix("warning: "))
+    return shown is not None and shown == _cell()
+
+
 def warn(text: str) -> None:
     """Warn at the line that called gradeval."""
+    if (cell := _cell()) is not None:
+        first = next((rule for rule in warnings.filters if issubclass(EvaluationWarning, rule[2])), None)
+        if first is None or first[0] != "ignore":
+            _CELLS[text] = cell
     frame = sys._getframe()
     level = 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gradeval":

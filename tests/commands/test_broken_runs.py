@@ -11,7 +11,7 @@ from helpers import raises
 import gradeval as package
 
 BAD = "bad.run:1: 1 field where a run has 6 (query Q0 document rank score tag)"
-COMMANDS = ["compare", "plot queries", "plot curve", "study agreement", "study levels"]
+COMMANDS = ["compare", "plot queries", "plot curve", "plot means", "study agreement", "study levels"]
 COMMANDS.append("estimate --model-qrels qrels")
 
 

@@ -184,6 +184,7 @@ CASES = {  # the exit code, and a command line
     "plot": (
         (0, "plot curve qrels a.run b.run -m nDCG@1,3"),
         (0, "plot curve qrels a.run -m iprec_at_recall"),
+        (0, "plot means qrels a.run b.run"),
         (0, "plot phi qrels"),
         (0, "plot phi qrels --query q01"),
         (0, "plot queries qrels a.run"),

@@ -44,14 +44,25 @@ class Bars:
 
 
 @dataclass(frozen=True, eq=False)
+class Means:
+    """The mean of each run with its interval, in order from the top; NaN where there is none."""
+
+    names: tuple[str, ...]
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Panel:
-    """Axes with lines, or with bars. title: what distinguishes it from the others, '' for one alone."""
+    """Axes with lines, bars or means. title: what distinguishes it from the others, '' for one alone."""
 
     title: str
     x: Axis
     y: Axis
     lines: tuple[Line, ...] = ()
     bars: Bars | None = None
+    means: Means | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

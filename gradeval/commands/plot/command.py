@@ -113,10 +113,11 @@ def _plot(
 @click.group(
     "plot",
     cls=cli.CommandGroup,
-    short_help="Draw queries and curves in the terminal; these, φ and swaps to a file.",
+    short_help="Draw means, queries and curves in the terminal; these, φ and swaps to a file.",
 )
 def plot_command() -> None:
-    """Draw pictures: with --save as SVG, PNG or PDF, with matplotlib; queries and curves in characters too.
+    """Draw pictures: with --save as SVG, PNG or PDF, with matplotlib; means, queries and curves in characters
+    too.
 
     -f tsv, csv and json print the numbers behind a picture. In Python: gradeval.plot.curve(...) and so on.
     """
@@ -126,6 +127,46 @@ def picture(
     name: str, about: str, epilog: str, cls: type[click.Command] = cli.SectionedCommand
 ) -> Callable[[Callable[..., Any]], click.Command]:
     return plot_command.command(name, cls=cls, short_help=about, epilog=epilog)
+
+
+@picture(
+    "means",
+    "The mean of each run with its interval.",
+    example(
+        "gradeval plot means qrels.txt bm25.run dense.run",
+        "gradeval plot means qrels.txt *.run -m 'nDCG@10 AP' --save means.pdf",
+        "gradeval plot means qrels.txt *.run -f tsv",
+    ),
+)
+@click.argument("qrels", type=cli.File())
+@click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1, callback=expand_runs)
+@runs_options("nDCG@10 and AP", "means")
+def means_command(
+    job: Job, qrels: str, runs: tuple[str, ...], runs_from: str | None, name_by: str | None, **options: Any
+) -> int:
+    """The mean of each run with its t interval, by each metric.
+
+    A RUN may be a saved result (gradeval -q -f json) too. NAME=RUN labels a run.
+    """
+    return _plot_runs(job, "means", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
+
+
+def _plot_runs(
+    job: Job,
+    name: str,
+    qrels: str,
+    runs: tuple[str, ...],
+    *,
+    runs_from: str | None,
+    name_by: str | None,
+    **options: Any,
+) -> int:
+    """The picture of this name, of runs without a baseline."""
+    check_runs(runs, options["features"], runs_from)
+    listed = listed_runs(runs_from)
+    all_runs = LabelledRuns((*map(labelled, runs), *listed)) or LabelledRuns([(None, qrels)])
+    paths = [path for _, path in listed]
+    return _plot(job, name, qrels, named_by(all_runs, name_by), errors=job.on_errors, **options, files=paths)
 
 
 @picture(
@@ -191,12 +232,7 @@ def curve_command(
     A metric is given without cutoffs, which are then those of --at, or with them: nDCG@5,10,20.
     -m iprec_at_recall draws interpolated precision by recall. NAME=RUN labels a run.
     """
-    check_runs(runs, options["features"], runs_from)
-    listed = listed_runs(runs_from)
-    all_runs = LabelledRuns((*map(labelled, runs), *listed)) or LabelledRuns([(None, qrels)])
-    labelled_runs = named_by(all_runs, name_by)
-    paths = [path for _, path in listed]
-    return _plot(job, "curve", qrels, labelled_runs, errors=job.on_errors, **options, files=paths)
+    return _plot_runs(job, "curve", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
 
 
 @picture(

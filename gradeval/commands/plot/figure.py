@@ -11,7 +11,8 @@ import logging
 import math
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any
 
@@ -20,7 +21,7 @@ from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from gradeval.commands.plot.charts import Bars, Charts, Line, Panel
+from gradeval.commands.plot.charts import Bars, Charts, Line, Means, Panel
 from gradeval.errors import OptionError, visible
 from gradeval.render.document import number, probability, signed
 
@@ -53,6 +54,7 @@ _POINTS = 72  # in an inch
 _ALONE, _WIDE = (5.0, 3.2), (6.5, 3.2)  # inches of one chart: of lines, and of bars
 _SMALL, _SMALLER = (3.2, 2.3), (2.4, 1.9)  # of each of several
 _LEAST_WIDTH, _LEAST_HEIGHT, _LEGEND = 1.5, 1.2, 0.6  # inches of a chart, and of what is around several
+_ROW, _AROUND = 0.25, 1.1  # inches of a run in a chart of means, and of what is around
 _NARROW = 2.2  # inches of a chart whose logarithmic axis has few numbers
 _MOST_BANDS = 4  # lines with shaded intervals; those of more are drawn as error bars
 _MARKS = 10  # on a line
@@ -67,23 +69,41 @@ _MANY = 6  # panels, of which three are side by side
 _STEPS = [1, 2, 5, 10]  # between the numbers of an axis
 
 
-def image(picture: Charts, format: str, size: tuple[float, float] | None = None) -> tuple[bytes, str]:
-    """The picture in a format of matplotlib, and the characters that its font lacks. Raises OptionError."""
+def image(
+    picture: Charts, format: str, size: tuple[float, float] | None = None, figure: Figure | None = None
+) -> tuple[bytes, str]:
+    """The picture in a format of matplotlib, and the characters that its font lacks. figure: as it was drawn
+    before, and a user may have changed it. Raises OptionError.
+    """
     if size is not None and not all(0 < inches <= _MOST_INCHES for inches in size):
         raise OptionError(f"size must be width and height in inches, up to {_MOST_INCHES:g}, not {size}")
-    # matplotlib's defaults with ours, and nothing on standard error about fonts and caches
+    if figure is not None and size is not None:
+        figure.set_size_inches(_size(size, len(picture.panels), _across(picture), False))
+    with _settings() as caught:
+        sink = io.BytesIO()
+        (figure or _figure(picture, size)).savefig(sink, format=format, metadata=_METADATA[format])
+    codes = {int(code[1]) for warning in caught if (code := re.match(r"Glyph (\d+) ", str(warning.message)))}
+    return sink.getvalue(), "".join(map(chr, sorted(codes)))
+
+
+def drawn(picture: Charts) -> Figure:
+    """The picture as a figure of matplotlib."""
+    with _settings():
+        return _figure(picture, None)
+
+
+@contextmanager
+def _settings() -> Iterator[list[warnings.WarningMessage]]:
+    """matplotlib's defaults with ours, and nothing on standard error about fonts and caches; the warnings."""
     logger = logging.getLogger("matplotlib")
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
         with style.context(["default", _SETTINGS]), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            sink = io.BytesIO()
-            _figure(picture, size).savefig(sink, format=format, metadata=_METADATA[format])
+            yield caught
     finally:
         logger.setLevel(level)
-    codes = {int(code[1]) for warning in caught if (code := re.match(r"Glyph (\d+) ", str(warning.message)))}
-    return sink.getvalue(), "".join(map(chr, sorted(codes)))
 
 
 def _figure(picture: Charts, size: tuple[float, float] | None) -> Figure:
@@ -91,6 +111,9 @@ def _figure(picture: Charts, size: tuple[float, float] | None) -> Figure:
     of_bars = panels[0].bars is not None
     across = _across(picture)
     down = -(-len(panels) // across)
+    lines, means = panels[0].lines, panels[0].means
+    if size is None and means is not None:
+        size = across * _SMALL[0], down * (_AROUND + _ROW * len(means.names))
     size = _size(size, len(panels), across, of_bars)
     figure = Figure(figsize=size, layout="constrained")
     rows = [panels[first : first + across] for first in range(0, len(panels), across)]
@@ -98,13 +121,12 @@ def _figure(picture: Charts, size: tuple[float, float] | None) -> Figure:
     share_y: Any = "row" if is_same else False
     if picture.same_y or (of_bars and is_same):
         share_y = "all"
-    grid = figure.subplots(down, across, squeeze=False, sharey=share_y, sharex=not of_bars and down > 1)
+    grid = figure.subplots(down, across, squeeze=False, sharey=share_y, sharex=bool(lines) and down > 1)
     handles = _draw_panels(grid, panels, size[0] / across, shares_y_label=is_same)
-    lines = panels[0].lines
     if len(lines) > 1:
         _add_legend(figure, [_shown(line.name, _NAME) for line in lines], handles, size[0])
     if picture.note:
-        intervals = "Error bars" if of_bars or len(lines) > _MOST_BANDS else "Shaded"
+        intervals = "Shaded" if 0 < len(lines) <= _MOST_BANDS else "Error bars"
         figure.supxlabel(f"{intervals}: {picture.note}", fontsize=6.5, color="0.35")
     return figure
 
@@ -128,10 +150,10 @@ def _draw_panels(grid: Any, panels: Sequence[Panel], width: float, shares_y_labe
         is_below_another = position + across < len(panels)
         if shares_y_label and position % across:
             axes.set_ylabel("")
-        if panel.bars is None and is_below_another:
+        if panel.lines and is_below_another:
             axes.set_xlabel("")
     for axes, panel in drawn:  # after all are drawn, since panels may share their axes
-        if panel.bars is None:
+        if panel.lines:
             _range(axes, panel, width)
     return handles
 
@@ -181,6 +203,9 @@ def _draw(axes: Any, panel: Panel, width: float, count: int) -> list[Any]:
     if panel.title:
         axes.set_title(_shown(panel.title, 60 if count == 1 else 44), loc="left")
     bars = panel.bars
+    if panel.means is not None:
+        _means(axes, panel.means)
+        return []
     if bars is None:
         handles = [_line(axes, line, position, len(panel.lines)) for position, line in enumerate(panel.lines)]
         named = [line.points for line in panel.lines if line.points]
@@ -249,6 +274,16 @@ def _line(axes: Any, line: Line, position: int, count: int) -> Any:
         x, y = (np.array([point[1:] for point in line.points]).T).tolist()
         axes.plot(x, y, linestyle="", marker=marker, color=colour, markersize=5, zorder=4)
     return drawn
+
+
+def _means(axes: Any, means: Means) -> None:
+    rows = np.arange(len(means.names))
+    errors = np.nan_to_num([means.mean - means.low, means.high - means.mean])
+    thin = {"ecolor": "black", "elinewidth": 0.8, "capsize": 2, "markersize": 4}
+    axes.errorbar(means.mean, rows, xerr=errors, fmt="D", color=_BLUE, **thin)
+    axes.set_yticks(rows, [_shown(name, _NAME) for name in means.names])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.grid(axis="x", color="0.9", linewidth=0.6)
 
 
 def _bars(axes: Any, bars: Bars, width: float) -> None:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.commands.compare import compare
 from gradeval.commands.compare.compare import PairComparison, QueryValues
 from gradeval.commands.explain.explain import Phi as PhiOfQuery
 from gradeval.commands.explain.explain import phi_of
-from gradeval.commands.plot.charts import Axis, Bars, Charts, Line, Panel
+from gradeval.commands.plot.charts import Axis, Bars, Charts, Line, Means, Panel
 from gradeval.commands.study import experiments, tables
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.commands.study.tables import Row, Study, StudyTable, spaced
@@ -85,9 +85,21 @@ class Picture(Charts, Study):
     def _repr_png_(self) -> bytes:
         return self.image("png")[0]
 
+    @cached_property
+    def figure(self) -> Any:
+        """The figure of matplotlib, which save() and notebooks show with what is changed in it. Requires
+        matplotlib. Raises GradevalError.
+        """
+        return drawing().drawn(self)
+
+    @property
+    def axes(self) -> list[Any]:
+        """The Axes of the charts in the figure, row by row, for labels and lines of your own."""
+        return list(self.figure.axes)
+
     def image(self, format: str, size: tuple[float, float] | None = None) -> tuple[bytes, list[Notice]]:
         """The file, and a notice about characters that the font lacks. Raises GradevalError."""
-        data, missing = drawing().image(self, format, size)
+        data, missing = drawing().image(self, format, size, self.__dict__.get("figure"))
         shown = missing[:10] + "…" * (len(missing) > 10)
         return data, [Notice(NoticeKind.NO_GLYPHS, "", 0, rule=shown)] if missing else []
 
@@ -135,6 +147,66 @@ def _of_results(
     about = {"metrics": list(map(str, metrics)), "runs": runs, **options, "evaluation": dict(results.options)}
     noticed = {"noticed": (tuple(notices),), "runs_read": len(runs), "failed": results.failed}
     return {"name": name, "options": about, **noticed}
+
+
+# --- means
+
+
+@takes(OF_RUNS)
+def means(
+    qrels: Any,
+    runs: Any = None,
+    metrics: Metrics | None = None,
+    *,
+    confidence: float = 95.0,
+    errors: OnErrors = "raise",
+    **options: Unpack[Runs],
+) -> Picture:
+    """The mean of each run with its interval, by each metric.
+
+        >>> gradeval.plot.means("qrels.txt", ["bm25.run", "dense.run"], "nDCG@10 AP").save("means.pdf")
+
+    qrels, runs: as compare() takes them, or results alone. metrics: by default nDCG@10 and AP, of results alone
+    all. confidence: of the t intervals, in %. errors, options: as of evaluate(). Raises GradevalError.
+    """
+    check_errors(errors)
+    confidence = CompareOptions(confidence=confidence).confidence
+    separate = None if runs is None else separate_runs(runs)
+    results, specs = compare.evaluate_to_compare(qrels, separate, metrics, Options(**options))
+    accepted(results, errors if separate else "keep")
+    panels, rows = list[Panel](), list[Row]()
+    for spec in specs:
+        of_runs = [_mean_of(results, r, spec, confidence) for r in range(len(results.runs))]
+        mean, low, high, _ = np.array(of_runs, np.float64).T
+        names = tuple(run.name for run in results.runs)
+        panels.append(Panel("", Axis(f"Mean {spec.display}"), Axis(""), means=Means(names, mean, low, high)))
+        rows += [(name, str(spec), *row) for name, row in zip(names, of_runs, strict=True)]
+    columns = ("run", "metric", "mean", "low", "high", "queries")
+    notices = results.notices.of_metrics(set(map(str, specs)))
+    picture = Picture(
+        **_of_results("means", results, specs, notices, confidence=confidence),
+        note=f"{confidence:g} % t interval of the mean",
+        across=min(len(panels), 3),
+        panels=tuple(panels),
+        tables=(StudyTable("means", "Mean over the queries", columns, rows),),
+    )
+    return warned(picture)
+
+
+class _Mean(NamedTuple):
+    """The mean of a run with its interval, and how many queries have a value."""
+
+    mean: float
+    low: float
+    high: float
+    queries: int
+
+
+def _mean_of(results: Results, r: int, spec: Spec, confidence: float) -> _Mean:
+    values = results.values(r, spec)
+    mean = float(results.mean(r, spec))
+    limits = interval_of_mean(values, mean, "t", confidence, bounds=spec.metric.limits, weights=results.weights)
+    return _Mean(mean, *limits, int(np.count_nonzero(~np.isnan(values))))
 
 
 # --- queries
@@ -307,10 +379,7 @@ def _means_at(results: Results, r: int, by_cutoff: Mapping[float, Spec], confide
     means = []
     for value, spec in by_cutoff.items():
         cutoff = int(value) if float(value).is_integer() else value
-        values = results.values(r, spec)
-        mean = float(results.mean(r, spec))
-        low, high = interval_of_mean(values, mean, "t", confidence, bounds=spec.metric.limits)
-        means.append(_MeanAt(cutoff, mean, low, high, int(np.count_nonzero(~np.isnan(values)))))
+        means.append(_MeanAt(cutoff, *_mean_of(results, r, spec, confidence)))
     return means
 
 
@@ -572,7 +641,8 @@ def document(picture: Picture, options: doc.RenderOptions, *, table: str | None 
     def blocks() -> Iterator[doc.Block]:
         for panel in picture.panels:
             if panel.bars is None:
-                yield _curves(panel, options.digits)
+                draw = _curves if panel.means is None else _intervals
+                yield draw(panel, options.digits)
                 continue
             yield doc.StyledLine(f"{visible(panel.title)}: {visible(panel.y.label)}", "strong")
             if len(panel.bars.y):
@@ -640,6 +710,30 @@ def _extremes(bars: Bars) -> dict[str, list[tuple[str, float]]]:
         "Won most": [(query, value) for query, value in first if value * bars.sign > 0],
         "Lost most": [(query, value) for query, value in last if value * bars.sign < 0],
     }
+
+
+def _intervals(panel: Panel, digits: Digits) -> doc.Grid:
+    """The mean of each run with its interval, on one scale for all."""
+    means = panel.means
+    assert means is not None
+    columns = np.array([means.mean, means.low, means.high])
+    known = columns[~np.isnan(columns)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    rows = []
+    for name, numbers in zip(means.names, columns.T.tolist(), strict=True):
+        places = [round((WIDTH // 2) * (x - low) / ((high - low) or 1.0)) for x in numbers if not math.isnan(x)]
+        texts = (doc.number(x, digits) for x in numbers)
+        rows.append((visible(name), _drawn_interval(*places), *texts))
+    return doc.Grid(visible(panel.x.label), ("run", "interval", "mean", "low", "high"), rows, labels=2)
+
+
+def _drawn_interval(mean: int | None = None, *limits: int) -> str:
+    """├──●──┤ with its characters at these places."""
+    if mean is None:
+        return ""
+    first, last = limits or (mean, mean)
+    drawn = {**dict.fromkeys(range(first, last + 1), "─"), first: "├", last: "┤", mean: "●"}
+    return "".join(drawn.get(place, " ") for place in range(last + 1))
 
 
 def _curves(panel: Panel, digits: Digits) -> doc.Grid:

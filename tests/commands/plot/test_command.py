@@ -16,6 +16,7 @@ CALLS = {
     "queries": ("queries", "q", "r"),
     "differences": ("queries", "q", "r", "s", "-m", "AP nDCG"),
     "curve": ("curve", "q", "r", "new=s", "-m", "nDCG", "--at", "1-3"),
+    "means": ("means", "q", "r", "new=s", "-m", "nDCG AP"),
     "recall": ("curve", "q", "r", "-m", "iprec_at_recall"),
     "phi": ("phi", "q"),
     "phi of queries": ("phi", "q", "--query", "q1", "--query", "q2"),
@@ -44,9 +45,9 @@ def test_the_picture_is_the_default(call, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     piped = plot(*call)
     assert piped.code == 0
-    assert set(piped.out) & set("▁▂▃▄▅▆▇█") and "\x1b" not in piped.out
+    assert set(piped.out) & set("▁▂▃▄▅▆▇█●") and "\x1b" not in piped.out
     on_terminal = plot(*call, terminal=True).out
-    assert set(on_terminal) & set("▁▂▃▄▅▆▇█") and "\x1b[" in on_terminal
+    assert set(on_terminal) & set("▁▂▃▄▅▆▇█●") and "\x1b[" in on_terminal
     monkeypatch.setenv("TERM", "dumb")
     assert "\x1b" not in plot(*call, terminal=True).out
 
@@ -58,7 +59,7 @@ def test_warnings(monkeypatch, tmp_path):
     strict = plot(*call, "--strict")
     assert (strict.code, strict.out) == (2, "")
     # help
-    check_help("plot", "queries", "curve", "phi", "swaps")
+    check_help("plot", "queries", "curve", "means", "phi", "swaps")
     # without matplotlib
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "gradeval.commands.plot.figure", raising=False)

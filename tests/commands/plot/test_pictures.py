@@ -216,6 +216,7 @@ GOLDEN = Path(__file__).parent / "golden"
 PICTURES = {
     "queries": lambda: gradeval.plot.queries(QRELS, RUNS[0]),
     "differences": lambda: gradeval.plot.queries(QRELS, RUNS),
+    "means": lambda: gradeval.plot.means(QRELS, RUNS, "nDCG@10 AP"),
     "curve": lambda: gradeval.plot.curve(QRELS, RUNS),
     "curve-of-one": lambda: gradeval.plot.curve(QRELS, RUNS[0], "iprec_at_recall"),
     "log": lambda: gradeval.plot.curve(QRELS, RUNS[:2], "P R", at="1-3,10,20,50,100", log=True),
@@ -226,7 +227,9 @@ PICTURES = {
 def test_whole_output(name):
     picture = PICTURES[name]()
     assert picture.render() == (GOLDEN / f"{name}.txt").read_text("utf-8")
-    assert name.startswith(("curve", "log")) or max(map(len, picture.render(width=50).splitlines())) <= 50
+    assert (
+        name.startswith(("curve", "log", "means")) or max(map(len, picture.render(width=50).splitlines())) <= 50
+    )
     coloured = picture.render(colour=True)
     assert "\x1b[" in coloured and "\x1b[" not in picture.render()
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == picture.render()
@@ -438,3 +441,24 @@ def test_save(pictures, tmp_path):
             format_of(path)
         assert str(error.value) == f"save {path}: {what}. The endings are .svg, .png and .pdf"
     error_of(GradevalError, pictures["phi"].save, "x.svgz")
+
+
+def test_axes_are_the_users_to_change(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    results = gradeval.evaluate(QRELS, RUNS, "nDCG@10 AP")
+    picture = gradeval.plot.means(results)
+    plain, path = picture.image("svg")[0], tmp_path / "means.svg"
+    assert [axes.get_xlabel() for axes in picture.axes] == ["Mean nDCG@10", "Mean AP"]
+    [label, *_] = picture.axes[0].get_yticklabels()
+    assert label.get_text() == results.runs[0].name
+    picture.axes[0].set_gid("changed")
+    picture.save(path)
+    assert b'id="changed"' in path.read_bytes() and b'id="changed"' not in plain
+    picture.save(path, size=(9, 4))
+    assert b'width="648pt" height="288pt"' in path.read_bytes()
+    low, high = results.interval("bm25", "AP")
+    row = next(
+        row for row in picture.table("means").to_dicts() if (row["run"], row["metric"]) == ("bm25", "AP")
+    )
+    assert (row["low"], row["mean"], row["high"]) == (low, results.mean("bm25", "AP"), high)
+    assert len(gradeval.plot.curve(QRELS, RUNS).axes) == 1
