@@ -133,7 +133,13 @@ def test_wheel(tmp_path: Path) -> None:
     modules = {path.relative_to(ROOT).as_posix() for path in paths}
     folders = (ROOT / "gradeval/commands/report/page", ROOT / "gradeval/guide")
     pages = {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.rglob("*.*")}
-    assert names == {*modules, *pages, "gradeval/py.typed", "gradeval/registry/vectors.json"}
+    assert names == {
+        *modules,
+        *pages,
+        "gradeval/py.typed",
+        "gradeval/registry/vectors.json",
+        "gradeval/registry/sources.bib",
+    }
     completions = {path.name for path in home.glob("*.data/data/share/*/*/*")}
     assert completions == {"gradeval", "_gradeval", "gradeval.fish"}
     [license] = home.glob("*.dist-info/licenses/LICENSE")

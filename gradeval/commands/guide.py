@@ -161,15 +161,26 @@ def text_of(topic: str) -> str:
     default="",
 )
 @cli.option("--vectors", "Print conformance vectors as JSON: small inputs with exact values, of NAME or all.")
-def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str, vectors: bool) -> None:
+@cli.option("--bibtex", "Print the sources of NAME, or of all metrics, as BibTeX.")
+def metrics_command(
+    names: tuple[str, ...], family: str, graded: bool, search: str, vectors: bool, bibtex: bool
+) -> None:
     """List the metrics, or show the formula, parameters, range and source of NAME."""
     from shutil import get_terminal_size
 
     from gradeval.registry.pages import WIDTH, page, table
     from gradeval.registry.spec import load_plugins
 
-    if (names or vectors) and (family or graded or search):
-        raise click.UsageError("NAME or --vectors and --family, --graded or --search are mutually exclusive.")
+    if (names or vectors or bibtex) and (family or graded or search):
+        message = "NAME, --vectors or --bibtex and --family, --graded or --search are mutually exclusive."
+        raise click.UsageError(message)
+    if vectors and bibtex:
+        raise click.UsageError("--vectors and --bibtex are mutually exclusive.")
+    if bibtex:
+        from gradeval.registry.sources import bibtex_of
+
+        write(bibtex_of(names))
+        return
     if vectors:
         from gradeval.registry.vectors import text as text_of_vectors
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 Number = float | int | None
 _PUBLIC = (  # what Results show to users; the rest is for commands
-    "bounds", "compare", "counted_queries", "failed", "interval", "mean", "means", "means_frame", "notices",
+    "bibtex", "bounds", "compare", "counted_queries", "failed", "interval", "mean", "means", "means_frame",
+    "notices",
     "options", "per_query", "per_query_frame", "qrels", "qrels_sha256", "queries", "range", "ranks", "render",
     "run", "runs", "save", "signature", "signatures", "sorted_by", "specs", "texts", "tie_ranges", "to_arrow",
     "to_dict", "to_pandas", "to_polars", "undefined", "values", "warnings",
@@ -379,6 +380,12 @@ class Results(Record, WithNotices, eq=False):
 
         file = OutputFile(os.fspath(path), (), "save")
         file.write(self.render("json", per_query=True).encode("utf-8", "surrogateescape"))
+
+    def bibtex(self) -> str:
+        """The sources of the metrics as BibTeX entries, each once."""
+        from gradeval.registry.sources import bibtex
+
+        return bibtex(spec.metric for spec in self.specs)
 
     def ranks(self, metric: str | Spec | int, digits: int | Literal["full"] = 4) -> list[int | None]:
         """The rank of each run by its mean of a metric, 1 for the best; means that are printed alike with these

@@ -15,6 +15,7 @@ from gradeval.errors import MetricError
 from gradeval.registry.dialects import GROUPS, MEASURES, PROVIDERS, SAME_NAMES, aliases, names_of, spellings
 from gradeval.registry.metric import NO_BOUNDS, REGISTRY, Metric, fold
 from gradeval.registry.params import Param
+from gradeval.registry.sources import source_of
 from gradeval.registry.spec import Spec, load_plugins, metric_meant, metric_of, parse
 from gradeval.registry.synonyms import normalized, synonyms
 from gradeval.tables.judgments import Judgments
@@ -351,13 +352,7 @@ def list_metrics() -> list[dict[str, Any]]:
             "graded": not metric.text and is_graded(metric),
             "bounds": metric.bounds.about if metric.bounds else NO_BOUNDS,
             "aliases": list(metric.aliases),
-            "source": _source_of(metric),
+            "source": source_of(metric),
         }
         for metric in REGISTRY.values()
     ]
-
-
-def _source_of(metric: Metric) -> str:
-    """The source that its page names, '' without one."""
-    match = re.search(r"^Source: (.*?)(?:\n\n|\Z)", metric.about, re.MULTILINE | re.DOTALL)
-    return " ".join(match[1].split()) if match else ""

@@ -1,0 +1,48 @@
+"""The sources of metrics as BibTeX."""
+
+import re
+
+from cli.command import gradeval as command
+from helpers import raises
+
+import gradeval
+from gradeval.registry.metric import REGISTRY
+from gradeval.registry.sources import _entries, bibtex, entries_of, source_of
+from gradeval.registry.spec import load_plugins
+
+
+def test_every_source_has_an_entry_and_every_entry_a_source() -> None:
+    load_plugins()
+    used = set()
+    for metric in REGISTRY.values():
+        source = source_of(metric)
+        entries = entries_of(source)
+        assert len(entries) >= max(1, len(re.findall('"[^"]+"', source))), (metric.name, source)
+        used.update(entries)
+    assert used == {entry for entry, _, _ in _entries()}
+
+
+def test_entries_are_whole() -> None:
+    keys = [re.match(r"@\w+\{(\w+),\n", entry) for entry, _, _ in _entries()]
+    assert all(keys) and len({key[1] for key in keys if key}) == len(keys)
+    for entry, _, _ in _entries():
+        assert entry.count("{") == entry.count("}") and entry.endswith("}\n")
+        assert {"author", "title", "year"} <= {*re.findall(r"^  (\w+) = ", entry, re.MULTILINE)}
+
+
+def test_of_results_and_the_command() -> None:
+    results = gradeval.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "nDCG@5,10 DCG@10 muAP")
+    entries = results.bibtex()
+    assert re.findall(r"^@\w+\{(\w+)", entries, re.MULTILINE) == [
+        "jarvelin2002cumulated", "burges2005learning", "qin2010letor", "scheel2011performance"
+    ]  # fmt: skip
+    assert command("metrics", "--bibtex", "nDCG@5", "DCG", "muAP").out == entries
+    assert command("metrics", "--bibtex").out.count("@") > 35
+    assert bibtex([REGISTRY["AP"].replace(function=lambda judgments: judgments.grade)]) == "% AP: no source\n"
+    assert "mutually exclusive" in command("metrics", "--bibtex", "--graded").err
+    raises(
+        gradeval.MetricError,
+        "unknown metric",
+        __import__("gradeval.registry.sources").registry.sources.bibtex_of,
+        "x",
+    )
