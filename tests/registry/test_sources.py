@@ -7,7 +7,7 @@ from helpers import raises
 
 import gradeval
 from gradeval.registry.metric import REGISTRY
-from gradeval.registry.sources import _entries, bibtex, entries_of, source_of
+from gradeval.registry.sources import _entries, bibtex, bibtex_of, entries_of, source_of
 from gradeval.registry.spec import load_plugins
 
 
@@ -37,12 +37,8 @@ def test_of_results_and_the_command() -> None:
         "jarvelin2002cumulated", "burges2005learning", "qin2010letor", "scheel2011performance"
     ]  # fmt: skip
     assert command("metrics", "--bibtex", "nDCG@5", "DCG", "muAP").out == entries
+    assert command("metrics", "--bibtex", "beir").out.count("@") > 2
     assert command("metrics", "--bibtex").out.count("@") > 35
     assert bibtex([REGISTRY["AP"].replace(function=lambda judgments: judgments.grade)]) == "% AP: no source\n"
     assert "mutually exclusive" in command("metrics", "--bibtex", "--graded").err
-    raises(
-        gradeval.MetricError,
-        "unknown metric",
-        __import__("gradeval.registry.sources").registry.sources.bibtex_of,
-        "x",
-    )
+    raises(gradeval.MetricError, "unknown metric", bibtex_of, ["x"])
