@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from helpers import each, some
 
-from gradeval.statistics.bounds import linear_bounds, normalized_bounds, recall_bounds
+from gradeval.arrays.segments import Segments
+from gradeval.statistics.bounds import (
+    Between,
+    Levels,
+    Linear,
+    Normalized,
+    Share,
+    linear_bounds,
+    normalized_bounds,
+    recall_bounds,
+)
 
 
 def discount(rank, cutoff):
@@ -49,6 +59,45 @@ def test_enumeration(seed):
         base, free = relevant @ hits[:judged], hits[judged:]
         values = [(base + free @ x) / (total + x.sum()) if total + x.sum() else empty for x in sets]
         assert recall_bounds(base, free, total, empty) == ends(values)
+
+
+def forms(judged, unjudged, gains, rank, cutoff, top):
+    """Of one ranking: a DCG, a share of what is relevant, and an nDCG."""
+    query, weights = Segments(np.array([0, unjudged])), discount(rank, cutoff)
+    base, free = np.array([gains @ weights[:judged]]), weights[judged:]
+    levels = Levels.of(Segments(np.array([0, judged])), gains, top)
+    ideal = np.append(0, np.cumsum(discount(np.arange(1, cutoff + 1), cutoff)))
+    hits = 1.0 * (rank <= cutoff)
+    found, relevant = np.array([(gains > 0) @ hits[:judged]]), np.array([(gains > 0).sum()])
+    nothing = np.zeros(1, int)
+    return (
+        Linear(query, base, free, (0.0, top)),
+        Share(query, found, hits[judged:], nothing, relevant, empty=1.0),
+        Normalized(query, base, free, nothing, levels, ideal=ideal, empty=np.ones(1)),
+    )
+
+
+@each("seed", some(range(300), 4))
+def test_differences_of_pairs(seed):
+    """Equal those of all worlds, both systems in the same one."""
+    random = np.random.default_rng(seed)
+    judged, unjudged = random.integers(1, 4), random.integers(0, 5)
+    gains = np.maximum(random.choice([-1.0, 0, 0.5, 1, 2, 3, 5], judged), 0)
+    top, cutoff = random.choice([1.0, 2, 3]), random.integers(1, 8)
+    one, other = (random.permutation(judged + unjudged) + 1.0 for _ in range(2))
+    first, second = (forms(judged, unjudged, gains, rank, cutoff, top) for rank in (one, other))
+    linear, share, normalized = (b.minus(a) for a, b in zip(first, second, strict=True))
+    alphabet = sorted({0.0, top, *gains[gains < top]})
+    worlds = [np.append(gains, world) for world in product(alphabet, repeat=unjudged)]
+    weights, hits = discount(other, cutoff) - discount(one, cutoff), 1.0 * (other <= cutoff) - (one <= cutoff)
+    assert np.ravel(linear.limits()) == ends([world @ weights for world in worlds])
+    assert np.ravel(share.limits()) == ends([(x > 0) @ hits / max((x > 0).sum(), 1) for x in worlds])
+    assert np.ravel(normalized.limits()) == ends([x @ weights / (ideal(x, cutoff) or 1) for x in worlds])
+    assert linear.is_exact and share.is_exact and normalized.is_exact
+    alone = Between(*normalized.limits())
+    outer = alone.minus(normalized)
+    assert not outer.is_exact
+    assert np.ravel(outer.limits()) == ends([*(alone.lowest - alone.highest), *(alone.highest - alone.lowest)])
 
 
 def test_worked():
