@@ -717,8 +717,8 @@ def _intervals(panel: Panel, digits: Digits) -> doc.Grid:
     means = panel.means
     assert means is not None
     columns = np.array([means.mean, means.low, means.high])
-    known = columns[~np.isnan(columns)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    finite = columns[~np.isnan(columns)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
     rows = []
     for name, numbers in zip(means.names, columns.T.tolist(), strict=True):
         places = [round((WIDTH // 2) * (x - low) / ((high - low) or 1.0)) for x in numbers if not math.isnan(x)]
@@ -733,7 +733,7 @@ def _drawn_interval(mean: int | None = None, *limits: int) -> str:
         return ""
     first, last = limits or (mean, mean)
     drawn = {**dict.fromkeys(range(first, last + 1), "─"), first: "├", last: "┤", mean: "●"}
-    return "".join(drawn.get(place, " ") for place in range(last + 1))
+    return "".join(drawn.get(column, " ") for column in range(last + 1))
 
 
 def _curves(panel: Panel, digits: Digits) -> doc.Grid:
