@@ -13,6 +13,7 @@ _NAMES = {
     "commands.batch.batch": "Batch batch",
     "commands.compare.compare": "Comparison compare",
     "commands.compare.tables": "compare_tables",
+    "commands.diff.diff": "Diff diff",
     "commands.estimate.estimate": "Estimates estimate",
     "commands.explain.explain": "Explanation explain",
     "commands.files.convert": "convert",

@@ -12,6 +12,8 @@ from gradeval.commands.batch.batch import batch as batch
 from gradeval.commands.compare.compare import Comparison as Comparison
 from gradeval.commands.compare.compare import compare as compare
 from gradeval.commands.compare.tables import compare_tables as compare_tables
+from gradeval.commands.diff.diff import Diff as Diff
+from gradeval.commands.diff.diff import diff as diff
 from gradeval.commands.estimate.estimate import Estimates as Estimates
 from gradeval.commands.estimate.estimate import estimate as estimate
 from gradeval.commands.explain.explain import Explanation as Explanation
@@ -45,6 +47,7 @@ from gradeval.version import __version__ as __version__
 __all__ = [
     'Batch',
     'Comparison',
+    'Diff',
     'Estimates',
     'EvaluationWarning',
     'Evaluator',
@@ -64,6 +67,7 @@ __all__ = [
     'compare',
     'compare_tables',
     'convert',
+    'diff',
     'estimate',
     'evaluate',
     'explain',

@@ -144,6 +144,14 @@ class Divergence(Runs, total=False):
     seed: int  # 1
 
 
+class DiffKeywords(Runs, total=False):
+    p: float  # 0.9
+    rbo_ties: Literal['b', 'w', 'a']  # 'b'
+    k: int | Iterable[int]  # (10,)
+    diff_depth: int  # 1000
+    worst: int  # 0
+
+
 class Evaluate(GateKeywords, total=False):
     tie_range: bool  # False
     interval: Literal['t', 'bootstrap'] | None  # None

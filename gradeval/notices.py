@@ -258,6 +258,22 @@ class NoticeKind(Enum):
         "do not decide its sign}",
         is_note=True,
     )
+    # of differences between rankings
+    ONLY_OLD = Row(
+        "{subject}: {count:query|queries} of {rule} {count:?is|are} not in the run{queries: (#)}, excluded",
+        "{runs} lack queries of {rule}, up to {count:,} ({subject}{queries:: #}), excluded",
+    )
+    ONLY_NEW = Row(
+        "{subject}: {count:query is|queries are} not in {rule}{queries: (#)}, excluded",
+        "{runs} have queries that {rule} lacks, up to {count:,} ({subject}{queries:: #}), excluded",
+    )
+    CUT = Row(
+        "{subject}: {count:query has|queries have} more than {rule} documents; those below are ignored "
+        "([--depth|diff_depth])",
+        "{runs} have queries with more than {rule} documents, up to {count:,} ({subject}); those below are "
+        "ignored ([--depth|diff_depth])",
+        is_note=True,
+    )
     # of estimates
     NO_RANDOM_SAMPLE = Row(
         "the queries that people judged differ from the others by the model's judgments ({listed}): estimates "

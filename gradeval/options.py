@@ -258,6 +258,20 @@ def integer(low: int, high: int, metavar: str = "N") -> OptionKind:
     return OptionKind("integer", read, "int", bounds=(low, high), metavar=metavar)
 
 
+def several(expected: str, read: Callable[[Any], Any], accepts: str) -> OptionKind:
+    """Numbers of an iterable, or of a string, separated by commas. read: raises ValueError for invalid ones."""
+
+    def read_all(name: str, value: Any) -> tuple[Any, ...]:
+        try:
+            return tuple(map(read, value.split(",") if isinstance(value, str) else value))
+        except (TypeError, ValueError, OverflowError):
+            raise OptionError(
+                f"{name} must be {expected}, separated by commas, not {described(value)}"
+            ) from None
+
+    return OptionKind("text", read_all, accepts, metavar="LIST")
+
+
 def whole(name: str, value: Any, low: int, high: int) -> int:
     """The value that a Python caller gave, an integer from low to high. Raises OptionError."""
     number: int = read_option(name, integer(low, high), value)

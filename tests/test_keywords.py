@@ -39,6 +39,7 @@ FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
     "ReuseKeywords": [gradeval.study.reuse],
     "EstimateKeywords": [gradeval.estimate],
     "PoolKeywords": [gradeval.pool],
+    "DiffKeywords": [gradeval.diff],
     "GateKeywords": [gradeval.gate],
     "FuseKeywords": [gradeval.fuse],
     "PhiKeywords": [gradeval.plot.phi],

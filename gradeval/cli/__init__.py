@@ -29,6 +29,7 @@ COMMANDS = {
     "compare": ("gradeval.commands.compare.command", "[OPTIONS] QRELS RUN RUN..."),
     "explain": ("gradeval.commands.explain.command", "[OPTIONS] QRELS RUN"),
     "estimate": ("gradeval.commands.estimate.command", "[OPTIONS] QRELS RUN... --model-qrels FILE"),
+    "diff": ("gradeval.commands.diff.command", "[OPTIONS] OLD NEW..."),
     "fuse": ("gradeval.commands.fuse.command", "[OPTIONS] RUN RUN... -o OUT"),
     "gate": ("gradeval.commands.gate.command", "[OPTIONS] QRELS RUN"),
     "batch": ("gradeval.commands.batch.command", "[OPTIONS] MANIFEST"),
@@ -62,6 +63,7 @@ Examples:
                                                   exit code 1 if it is lower
   gradeval batch batch.toml                       several systems on several collections
   gradeval pool qrels.txt bm25.run dense.run      the documents to judge next
+  gradeval diff bm25.run dense.run                what changed between rankings
   gradeval fuse bm25.run dense.run -o fused.run   one run from both
   gradeval metrics                                all metrics, one per line
   gradeval metrics nDCG                           the description of a metric

@@ -17,9 +17,9 @@ from gradeval.registry.synonyms import synonyms
 
 PAGES = Path(__file__).parents[1] / "guide"
 TOPICS = (  # in the order of the list
-    *("evaluating", "formats", "ties-and-holes", "warnings", "comparing", "judges", "explaining", "pictures"),
-    *("ci", "nightly", "schemas", "python", "spark", "studies", "plugins", "vectors", "promise"),
-    *("internals", "changelog"),
+    *("evaluating", "formats", "ties-and-holes", "warnings", "comparing", "changing", "judges"),
+    *("explaining", "pictures", "ci", "nightly", "schemas", "python", "spark", "studies", "plugins", "vectors"),
+    *("promise", "internals", "changelog"),
 )
 
 _PAGES = tuple(

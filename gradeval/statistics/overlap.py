@@ -15,7 +15,6 @@ from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, ranges, ratio
 from gradeval.records import Record
 
-RBO_TIES = ("b", "w", "a")
 NEGLIGIBLE = 40  # e^-40 of the weight of the first rank does not change a sum
 _CELLS = 1 << 18  # depths of lists that are held at once
 _STEPS = 1 << 20  # depths of tied documents that are
@@ -350,7 +349,7 @@ def correlations(pairs: RankedPairs) -> tuple[Floats, Floats]:
         surplus -= first.surplus + second.surplus - both.surplus
         apart -= [first.pairs, second.pairs]
     tau = ratio(surplus, np.sqrt(apart[0]) * np.sqrt(apart[1]), empty=np.nan)
-    return tau, _tau_ap(pairs)
+    return tau.round(_SAME), _tau_ap(pairs).round(_SAME)
 
 
 class _Surplus(NamedTuple):

@@ -132,6 +132,7 @@ CASES = {  # the exit code, and a command line
         (1, "gate qrels few --baseline a.run --max-drop 'AP 1%' --no-worse AP --min-coverage 0"),
         (1, "gate qrels c.run --baseline a.run --max-query-drop 'AP 0.001 in 1%' --non-inferior 'AP 0.0001'"),
         (2, "gate qrels few --require 'AP >= 0.1'"),
+        (1, "gate b.run --baseline a.run --require 'RBO >= 1 in 50%' --require 'AO@2 >= 0'"),
         (2, "gate qrels broken.run --require 'AP >= 0.1'"),
         (2, "gate none a.run --require 'AP >= 0.1'"),
     ),
@@ -148,6 +149,10 @@ CASES = {  # the exit code, and a command line
             f"{SAMPLE_DATA}/search/dense.run --model-qrels {SAMPLE_DATA}/search/llm.qrels -m 'AP rankDCG'",
         ),
         (0, "estimate judged a.run --model-qrels judged2 --lambda 1 --confidence 90"),
+    ),
+    "diff": (
+        (0, "diff a.run b.run few -q --worst 1 --qrels qrels -m AP"),
+        (2, "diff a.run b.run broken.run -k 1,3"),
     ),
     "explanation": (
         (0, "explain qrels a.run -m nDCG@3 --worst 2 --loss --text titles --queries-text queries"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -14,12 +14,13 @@ from gradeval.cli import options as cli
 from gradeval.cli.job import Job, command_runner, echo_error, input_files, lines_of, with_job, write
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError
-from gradeval.file_formats import labelled
+from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.notices import OF_QRELS, Notices, lines
 from gradeval.options import Options
 
 if TYPE_CHECKING:
     from gradeval.commands.gate.gate import GateConfig, GateReport
+    from gradeval.commands.gate.rankings import RankingValues
     from gradeval.evaluation.results import Results
     from gradeval.formats.lines import TomlFile
     from gradeval.formats.output import OutputFile
@@ -44,6 +45,8 @@ Examples:
                                        checks in a file, reports for CI
   gradeval gate qrels.txt new.run --baseline old.json --no-worse RR --update-baseline
                                        where it holds, it is the next baseline
+  gradeval gate new.run --baseline old.run --require 'RBO >= 0.95' --require 'same@10 >= 90%'
+                                       a refactoring must not move results: no judgments
 
 \b
 Checks are also read from [tool.gradeval.gate] of ./pyproject.toml.
@@ -60,7 +63,9 @@ _CHECKS = {
     "require": (
         "METRIC >= X",
         "The value must be >=, >, <= or < X. METRIC may be num_q, Judged@10, or coverage, the share of the "
-        "judged queries that are in the run. In every check METRIC[GROUP] is of a group of queries (--by).",
+        "judged queries that are in the run. In every check METRIC[GROUP] is of a group of queries (--by). Of "
+        "rankings, against the baseline's, without judgments: RBO, overlap@k, jaccard@k, AO@k, same@k and "
+        "same_set@k, of the mean, or with 'in N%' of this share of the queries.",
     ),
     "max-drop": ("METRIC X", "The mean must not fall by more than X, or X% of the baseline's; a point check."),
     "no-worse": (
@@ -160,7 +165,8 @@ def gate_command(
     """Judge a run by checks, for CI: exit code 0 if all held, 1 if some did not, 2 if they could not be judged.
 
     RUN and the baseline are runs, or saved results of one run (gradeval -q -f json). Better values never fail
-    a check against a baseline. Values that differ by less than 1e-9 are equal. NAME=RUN labels a run.
+    a check against a baseline. Values that differ by less than 1e-9 are equal. NAME=RUN labels a run. Where all
+    checks are of rankings, QRELS is left out, and --min-coverage counts the queries of the baseline.
     """
     from gradeval.commands.gate import gate
 
@@ -185,23 +191,57 @@ def gate_command(
         reports.describe_evaluation(qrels, chosen)
         if update_baseline:
             updated = _baseline_file(job, settings.baseline, force, read)
-        judgments, runs = gate.opened(qrels, run, None if force else settings.baseline)
-        hashes = update_baseline or job.format == "json"
-        with job.running():
-            results = gate.evaluate_to_gate(
-                job.watched(judgments), job.watched(runs), settings.checks, chosen, hashes=hashes
-            )
-        if force and updated:
+        judged = _judged(job, (qrels, run), settings, chosen, judges=not force)
+        results = judged.results
+        if force and updated and results is not None:
             return _replace_baseline(job, results, settings, updated)
-        report = reports.judge(results, settings, worst)
-        if updated and report.exit_code == 0:  # a check of coverage may ask for less than a baseline needs
+        report = reports.judge(judged, settings, worst)
+        # a check of coverage may ask for less than a baseline needs
+        if updated and results is not None and report.exit_code == 0:
             gate.check_baseline(results, updated.path, settings.min_coverage)
     except GradevalError as error:
         problem = _problem(error, path, file)
         job.report(lines_of(problem))
         report = gate.GateReport(problems=tuple(str(problem).split("\n")))
     code = reports.publish(report, updates=updated is not None)
-    return _write_baseline(results, updated) if updated is not None and code == 0 else code
+    if updated is None or results is None or code:
+        return code
+    return _write_baseline(results, updated)
+
+
+class _Judged(NamedTuple):
+    """What is judged."""
+
+    results: Results | None  # None without qrels
+    rankings: RankingValues | None  # None without checks of rankings
+
+
+def _judged(
+    job: Job, files: tuple[str, str | None], settings: GateConfig, options: Options, *, judges: bool
+) -> _Judged:
+    """files: QRELS and RUN, or RUN alone where all checks are of rankings. judges: whether there is more to do
+    than to write a baseline. Raises UsageError, GradevalError.
+    """
+    from gradeval.commands.gate import gate
+
+    qrels, run = files
+    of_metrics, of_rankings = gate.separate_checks(settings.checks)
+    if run is None and not options.features and (of_metrics or not judges):
+        raise click.UsageError("Missing argument 'RUN'.")
+    results = rankings = None
+    runs = LabelledRuns([labelled(qrels)])
+    with job.running():
+        if run is not None or options.features:
+            judgments, opened = gate.opened(qrels, run, settings.baseline if judges else None)
+            runs = LabelledRuns(job.watched(opened)[:1])
+            hashes = click.get_current_context().params["update_baseline"] or job.format == "json"
+            results = gate.evaluate_to_gate(
+                job.watched(judgments), job.watched(opened), of_metrics, options, hashes=hashes
+            )
+        if of_rankings and judges:
+            baseline = job.watched(LabelledRuns([labelled(str(settings.baseline))]))
+            rankings = gate.rankings_of(LabelledRuns([*job.watched(runs), *baseline]), of_rankings, options)
+    return _Judged(results, rankings)
 
 
 def _check_usage(job: Job) -> None:
@@ -219,7 +259,8 @@ def _check_usage(job: Job) -> None:
         raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
     if values["metrics"] and not is_init:
         raise click.UsageError("-m requires --init: the checks name their metrics.")
-    if values["run"] is None and not values["features"]:
+    may_be_of_rankings = any([*checks, values["config"], os.path.exists(gate.PYPROJECT)]) and not is_init
+    if values["run"] is None and not values["features"] and not may_be_of_rankings:
         raise click.UsageError("Missing argument 'RUN'.")
     if is_forced and not values["update_baseline"]:
         raise click.UsageError("--force requires --update-baseline.")
@@ -359,24 +400,18 @@ class _Reports:
         from gradeval.commands.gate import gate
 
         ids = self.job.query_ids.text if self.job.query_ids else None
-        self.subject |= {"qrels": qrels, **gate.options_in_words(options, ids)}
+        judged = {} if qrels == self.subject["run"] and not options.features else {"qrels": qrels}
+        self.subject |= {**judged, **gate.options_in_words(options, ids)}
 
-    def judge(self, results: Results, settings: GateConfig, worst: int) -> GateReport:
-        from gradeval.commands.gate.gate import GateReport, judge
+    def judge(self, judged: _Judged, settings: GateConfig, worst: int) -> GateReport:
+        from gradeval.commands.gate.gate import GateReport, judge_all
 
         job = self.job
-        runs = len(results.runs)
-        if job.report_failed(results.failed):
-            errors = dict.fromkeys(str(run.error) for run in results.failed)
+        if judged.results is not None and job.report_failed(judged.results.failed):
+            errors = dict.fromkeys(str(run.error) for run in judged.results.failed)
             return GateReport(problems=tuple("\n".join(errors).split("\n")))
-        report = judge(
-            results,
-            settings.checks,
-            settings.min_coverage,
-            allow=job.allow,
-            worst=worst,
-            groups=settings.groups,
-        )
+        report = judge_all(*judged, settings, allow=job.allow, worst=worst)
+        runs = len(report.coverage)
         if report.counts["error"] == len(report.outcomes):  # the reason comes first, and nothing else
             return report
         of_ids = job.query_ids.notices if job.query_ids else ()

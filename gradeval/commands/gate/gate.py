@@ -7,14 +7,14 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Bools, Floats
 from gradeval.commands.compare import compare as comparison
 from gradeval.commands.compare.coverage import (
     TOLERANCE,
@@ -24,6 +24,7 @@ from gradeval.commands.compare.coverage import (
     coverage_of_runs,
     missing_notices,
 )
+from gradeval.commands.gate.rankings import RankingValues, ranking_measures
 from gradeval.compare_options import CompareOptions, Groups
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
 from gradeval.evaluation.evaluator import complete, evaluate_all
@@ -62,17 +63,18 @@ REQUIRE, MAX_DROP, NO_WORSE, NON_INFERIOR = "require", "max-drop", "no-worse", "
 MAX_QUERY_DROP = "max-query-drop"
 _NUMBER = r"(?P<amount>[^\s%<>=]+)"
 _PERCENT = r"(?P<percent>\s*%)?"
+_SHARE = r"(?:\s+in\s+(?P<share>[^\s%]+)\s*%)?"
 _METRICS = r"(?P<metrics>(?:[^\s\d.+-]\S*\s+)+)"  # words that are no numbers
 _BY = "nDCG@10 0.01' or 'nDCG@10 2%", rf"{_METRICS}{_NUMBER}{_PERCENT}"
 KINDS = {  # an example of each kind, and its form
     REQUIRE: (
         "nDCG@10 >= 0.45",
-        rf"(?P<metrics>\S(?:.*?[^\s<>=])?)\s*(?P<operator>>=|<=|>|<)\s*{_NUMBER}{_PERCENT}",
+        rf"(?P<metrics>\S(?:.*?[^\s<>=])?)\s*(?P<operator>>=|<=|>|<)\s*{_NUMBER}{_PERCENT}{_SHARE}",
     ),
     MAX_DROP: _BY,
     NO_WORSE: ("nDCG@10", r"(?P<metrics>.+)"),
     NON_INFERIOR: _BY,
-    MAX_QUERY_DROP: ("RR 0.5 in 5%", rf"{_METRICS}{_NUMBER}(?:\s+in\s+(?P<share>[^\s%]+)\s*%)?"),
+    MAX_QUERY_DROP: ("RR 0.5 in 5%", rf"{_METRICS}{_NUMBER}{_SHARE}"),
 }
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.gradeval.gate"  # of pyproject.toml
@@ -91,21 +93,29 @@ class Check:
     """One check of one metric."""
 
     kind: str  # one of KINDS
-    spec: Spec | None  # None for coverage
+    spec: Spec | None  # None for coverage, and for measures of rankings
     operator: str = ""  # of REQUIRE
     amount: float = 0.0  # of REQUIRE the bound, of others that by which the metric may fall, in its unit
     is_relative: bool = False  # whether the amount is in percent of the baseline's mean
-    share: float = 0.0  # of MAX_QUERY_DROP, the percentage of queries that may fall by more
+    # of MAX_QUERY_DROP, the percentage of queries that may fall by more; of rankings, the percentage for which
+    # it must hold, 0 where it must for the mean
+    share: float = 0.0
     group: str = ""  # of queries, '' for all
+    measure: str = ""  # of rankings, against those of the baseline
 
     @property
     def needs_baseline(self) -> bool:
-        return self.kind != REQUIRE
+        return self.kind != REQUIRE or bool(self.measure)
+
+    @property
+    def is_of_share(self) -> bool:
+        """Whether its value is a share of queries."""
+        return self.share > 0 or self.kind == MAX_QUERY_DROP or self.metric == COVERAGE
 
     @property
     def metric(self) -> str:
-        """The canonical name of the metric, or 'coverage'."""
-        return COVERAGE if self.spec is None else str(self.spec)
+        """The canonical name of the metric or measure, or 'coverage'."""
+        return self.measure or (COVERAGE if self.spec is None else str(self.spec))
 
     @property
     def label(self) -> str:
@@ -114,7 +124,8 @@ class Check:
 
     def __str__(self) -> str:
         if self.kind == REQUIRE:
-            return f"{self.label} {self.operator} {_text(self.amount)}"
+            share = f" in {_text(self.share)}%" if self.share else ""
+            return f"{self.label} {self.operator} {_text(self.amount)}{share}"
         words = [self.kind, self.label]
         if self.kind != NO_WORSE:
             words.append(_text(self.amount) + "%" * self.is_relative)
@@ -146,10 +157,21 @@ def parse_checks(kind: str, text: str) -> list[Check]:
     names = metrics.lower()
     if reason := _invalid_numbers(check, names):
         raise wrong(reason)
+    measures = ranking_measures(metrics)
+    of_share = match.groupdict().get("share") is not None
+    if reason := _unsuitable_to_measures(check, bool(measures), of_share):
+        raise wrong(reason)
+    if measures:
+        return [replace(check, measure=measure) for measure in measures]
     if kind == REQUIRE and names == COVERAGE:
         return [check]
     if COVERAGE in names.split():  # without a cutoff it is no metric, unlike FreshStack's
         raise wrong(f"{COVERAGE} is checked by itself, with {REQUIRE}")
+    return _of_metrics(check, metrics, wrong)
+
+
+def _of_metrics(check: Check, metrics: str, wrong: Callable[[str], OptionError]) -> list[Check]:
+    """The check of each of the metrics. wrong: makes the error of a reason."""
     specs = parse(metrics)
     for spec in specs:
         if spec.metric.text:
@@ -157,6 +179,21 @@ def parse_checks(kind: str, text: str) -> list[Check]:
         if reason := _unsuitable_metric(check, spec):
             raise wrong(reason)
     return [replace(check, spec=spec) for spec in specs]
+
+
+def _unsuitable_to_measures(check: Check, of_rankings: bool, of_share: bool) -> str:
+    """Why measures of rankings have no such check, or others have none, '' if they have. of_share: whether a
+    share of the queries is written.
+    """
+    if not of_rankings:
+        is_wrong = check.kind == REQUIRE and of_share
+        example = "such as 'overlap@10 >= 0.8 in 95%'"
+        return f"a share of the queries is of measures of rankings, {example}" if is_wrong else ""
+    if check.kind != REQUIRE:
+        return f"measures of rankings are of the run and its baseline together, and checked with {REQUIRE}"
+    if check.group:
+        return "measures of rankings are of all queries, and have no groups"
+    return "the share of queries must be above 0%" if of_share and not check.share else ""
 
 
 def _split_group(metrics: str) -> tuple[str, str]:
@@ -344,22 +381,40 @@ def gate(
     file = TomlFile("checks", "", {}) if config is None else open_config(os.fspath(config))
     settings = read_config(file, texts, baseline, min_coverage, by)
     evaluation = Options(**{**settings.options, **options})
-    given_runs = [data for data in (run, settings.baseline) if data is not None]
-    if run is None and not evaluation.features:
-        results = results_of([qrels, *given_runs] if given_runs else qrels, evaluation)
-    else:
-        runs = [pair for data in given_runs or [qrels] for pair in separate_runs(data)]
-        judgments, opened_runs = with_saved(qrels, runs)
-        results = complete(evaluate_to_gate(judgments, opened_runs, settings.checks, evaluation))
-    _check_count(results, 1 + (settings.baseline is not None))
-    report = judge(
-        results, settings.checks, settings.min_coverage, allow=accepted, worst=worst, groups=settings.groups
-    )
-    for text in lines(of_kind(report.notices, False), len(results.runs), in_python=True):
+    of_metrics, of_rankings = separate_checks(settings.checks)
+    results = rankings = None
+    if of_metrics or (qrels is not None and run is not None):
+        results = _results(qrels, run, settings, evaluation)
+        _check_count(results, 1 + (settings.baseline is not None))
+    if of_rankings:
+        sides = (separate_runs(qrels if run is None else run), separate_runs(settings.baseline))
+        rankings = rankings_of(LabelledRuns(pair for side in sides for pair in side), of_rankings, evaluation)
+    report = judge_all(results, rankings, settings, allow=accepted, worst=worst)
+    for text in lines(of_kind(report.notices, False), len(report.coverage), in_python=True):
         warn(text)
-    roles = zip(("run", "baseline"), (result.path for result in results.runs), strict=False)
-    subject = {**dict(roles), "qrels": results.qrels, **options_in_words(evaluation, None)}
+    roles = zip(("run", "baseline"), (of_run.path for of_run in report.coverage), strict=False)
+    judged = {} if results is None else {"qrels": results.qrels}
+    subject = {**dict(roles), **judged, **options_in_words(evaluation, None)}
     return replace(report, name=name or settings.name, subject=subject)
+
+
+def _results(qrels: Any, run: Any, settings: GateConfig, evaluation: Options) -> Results:
+    """The results of the run, and of the baseline if there is one."""
+    runs = [data for data in (run, settings.baseline) if data is not None]
+    if run is None and not evaluation.features:
+        return results_of([qrels, *runs] if runs else qrels, evaluation)
+    pairs = [pair for data in runs or [qrels] for pair in separate_runs(data)]
+    judgments, opened_runs = with_saved(qrels, pairs)
+    of_metrics, _ = separate_checks(settings.checks)
+    return complete(evaluate_to_gate(judgments, opened_runs, of_metrics, evaluation))
+
+
+def rankings_of(runs: Runs, checks: Iterable[Check], options: Options) -> RankingValues:
+    """What checks of rankings judge: a run, then its baseline. Raises GradevalError."""
+    if len(runs) != 2:
+        raise InputError("run", f"there are {len(runs)} runs, and a gate judges one, against one baseline")
+    measures = list(dict.fromkeys(check.measure for check in checks))
+    return RankingValues.of(runs[RUN], runs[BASELINE], measures, options)
 
 
 def _texts_of(texts: str | Iterable[str]) -> list[str]:
@@ -409,6 +464,90 @@ def evaluate_to_gate(
         path, count = Counter(result.path for result in results.runs).most_common(1)[0]
         raise InputError(path, f"it has {count} runs, and a gate judges one. Save the results of one run")
     return results
+
+
+def separate_checks(checks: Iterable[Check]) -> tuple[list[Check], list[Check]]:
+    """Those of metrics and of coverage, and those of rankings, which need no judgments."""
+    of_rankings = [check for check in checks if check.measure]
+    return [check for check in checks if not check.measure], of_rankings
+
+
+def judge_all(
+    results: Results | None,
+    rankings: RankingValues | None,
+    settings: GateConfig,
+    *,
+    allow: Collection[NoticeKind] = (),
+    worst: int = 5,
+) -> GateReport:
+    """Judge results by the checks of metrics, and rankings by those of rankings; one of them at least is given.
+    The other arguments are those of judge().
+    """
+    of_metrics, of_rankings = separate_checks(settings.checks)
+    percent = settings.min_coverage
+    reports: list[GateReport] = []
+    if results is not None:
+        report = judge(results, of_metrics, percent, allow=allow, worst=worst, groups=settings.groups)
+        reports.append(report)
+    if rankings is not None:
+        reports.append(judge_rankings(rankings, of_rankings, percent, worst))
+    outcome_of = {outcome.check: outcome for report in reports for outcome in report.outcomes}
+    return replace(
+        reports[0],
+        outcomes=tuple(outcome_of[check] for check in settings.checks),
+        notices=tuple(dict.fromkeys(notice for report in reports for notice in report.notices)),
+    )
+
+
+def judge_rankings(
+    rankings: RankingValues, checks: Iterable[Check], min_coverage: float | None, worst: int
+) -> GateReport:
+    """Judge a run by checks of its rankings. min_coverage: the percentage of the baseline's queries that it
+    must have, by default all.
+    """
+    percent = FULL_COVERAGE if min_coverage is None else min_coverage
+    lacks = rankings.coverage[RUN].shortfall(percent)
+    if lacks:
+        lacks += f"; it lacks {first_names(rankings.missing, MISSING_SHOWN)}"
+    outcomes = [_of_rankings(check, rankings, worst) for check in checks]
+    if lacks:
+        outcomes = [replace(outcome, verdict="error", reason=lacks) for outcome in outcomes]
+    return GateReport(
+        outcomes=tuple(outcomes),
+        coverage=rankings.coverage,
+        min_coverage=percent,
+        notices=tuple(rankings.notices),
+    )
+
+
+def _of_rankings(check: Check, rankings: RankingValues, worst: int) -> CheckOutcome:
+    """By the mean, or by the share of the queries for which it holds."""
+    values = rankings.values[check.metric]
+    sign = 1 if check.operator in (">=", ">") else -1
+    gains = sign * (values - check.amount)
+    value, bound = float(values.mean()), check.amount
+    margin = sign * (value - bound)
+    holds = _holds(check.operator, margin)
+    if check.share:
+        value = float(_holds_for(check.operator, gains).mean())
+        bound = check.share / 100
+        margin = value - bound
+        holds = at_least(margin, 0.0)
+    outcome = CheckOutcome(check, "held" if holds else "failed", value, bound, margin, n=len(values))
+    if holds:
+        return outcome
+    lowest = sorted(range(len(values)), key=lambda q: (gains[q], rankings.queries[q]))[:worst]
+    of_queries = (WorstQuery(rankings.queries[q], float(values[q])) for q in lowest)
+    return replace(outcome, worst=tuple(of_queries))
+
+
+def _holds(operator: str, margin: float) -> bool:
+    return bool(_holds_for(operator, np.array([margin]))[0])
+
+
+def _holds_for(operator: str, margins: Floats) -> Bools:
+    """Whether each is on the right side of a bound with this operator."""
+    return margins > TOLERANCE if operator in (">", "<") else margins >= -TOLERANCE
 
 
 def judge(
@@ -529,7 +668,7 @@ def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
     if math.isnan(value):
         return CheckOutcome(check, "error", bound=check.amount, reason=f"{check.metric} is undefined", n=n)
     margin = value - check.amount if check.operator in (">=", ">") else check.amount - value
-    holds = margin > TOLERANCE if check.operator in (">", "<") else margin >= -TOLERANCE
+    holds = _holds(check.operator, margin)
     outcome = CheckOutcome(check, "held", value, check.amount, margin, n=n)
     if not holds:
         outcome = replace(outcome, verdict="failed", worst=_worst_required(check, results, worst))

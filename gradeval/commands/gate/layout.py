@@ -74,7 +74,7 @@ def _legend(report: gate.GateReport) -> Iterator[str]:
 def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
     """The value, the bound and the margin of a check for people."""
     check = outcome.check
-    is_share = check.kind == gate.MAX_QUERY_DROP or check.spec is None
+    is_share = check.is_of_share
     is_count = check.kind == gate.REQUIRE and check.spec is not None and check.spec.metric.is_count
 
     def text(value: float) -> str:

@@ -1,11 +1,11 @@
 """The metrics of studies, and the table of options of each; without numpy, since --help shows them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gradeval import options
 from gradeval.compare_options import CORRECTIONS, TESTS, TUKEY
-from gradeval.errors import OptionError, described, is_grade
+from gradeval.errors import OptionError, is_grade
 from gradeval.options import METRICS, OF_GRADES, OF_QRELS, OF_RUN, Options, OptionTable
 
 # by default
@@ -17,20 +17,6 @@ REUSE_METRICS = "nDCG@10 AP"
 RANDOM = "random"  # a scope: it is about random scores
 GRADES = "grades"  # a scope: it has an effect where only grades are compared, too
 _LAST_SEED = 2**63 - 1
-
-
-def _several(expected: str, read: Callable[[Any], Any], accepts: str) -> options.OptionKind:
-    """Numbers of an iterable, or of a string, separated by commas. read: raises ValueError for invalid ones."""
-
-    def read_all(name: str, value: Any) -> tuple[Any, ...]:
-        try:
-            return tuple(map(read, value.split(",") if isinstance(value, str) else value))
-        except (TypeError, ValueError, OverflowError):
-            raise OptionError(
-                f"{name} must be {expected}, separated by commas, not {described(value)}"
-            ) from None
-
-    return options.OptionKind("text", read_all, accepts, metavar="LIST")
 
 
 def _factor(value: Any) -> float:
@@ -53,7 +39,9 @@ class SwapsOptions(OptionTable, init=False):
 
     levels: tuple[int, ...] = options.option(
         # how many levels there may be depends on the number of documents
-        _several("integers", lambda level: int(level) if isinstance(level, str) else level, "Iterable[int]"),
+        options.several(
+            "integers", lambda level: int(level) if isinstance(level, str) else level, "Iterable[int]"
+        ),
         "",
         "Numbers of relevance levels L; the grades are 0 to L - 1.",
         default=(2, 10, 20, 50),
@@ -97,7 +85,7 @@ class AgreementOptions(OptionTable, init=False):
     samples: int = _count(1, 10**9, 100_000, "Permutations of the tests randomization and tukey, and of maxt.")
     splits: int = _count(1, 10**5, 100, "Random halves of the queries.")
     rescale: tuple[float, ...] = options.option(
-        _several("positive numbers", _factor, "Iterable[float]"),
+        options.several("positive numbers", _factor, "Iterable[float]"),
         "",
         "Factors by which all grades are multiplied.",
         default=(0.5, 2.0),

@@ -136,7 +136,7 @@ def test_help_has_examples_that_parse() -> None:
     save("fair")
     names = {"qrels.txt": "qrels", "new.run": "good.run", "old.run": "fair.run", "old.json": "fair.json"}
     examples = [line.strip() for line in EPILOG.splitlines() if line.startswith("  gradeval")]
-    assert len(examples) == 9
+    assert len(examples) == 10
     for example in examples:
         words = [names.get(word, word) for word in shlex.split(example)[1:]]
         assert gradeval(*words).code in (0, 1), example

@@ -1,0 +1,83 @@
+"""What checks of rankings need: their measures, and the values of the run against the baseline's rankings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gradeval.arrays import Floats
+from gradeval.commands.compare.coverage import Coverage
+from gradeval.commands.diff.options import DiffOptions
+from gradeval.commands.diff.rankings import OVERLAPS, DiffedRuns, compare_rankings
+from gradeval.errors import OptionError
+from gradeval.notices import NoticeKind, Notices
+from gradeval.options import Options
+
+RBO = "RBO"
+_NAMES = {name.lower(): name for name in (RBO, *OVERLAPS, "same", "same_set")}
+_CUTOFFS = r"[1-9]\d{0,8}(,[1-9]\d{0,8})*"
+
+
+def ranking_measures(text: str) -> list[str]:
+    """The canonical names of measures of rankings, such as 'RBO overlap@5,10'; none where the first word is
+    another. Raises OptionError.
+    """
+    measures: list[str] = []
+    for word in text.split():
+        name, _, cutoffs = word.partition("@")
+        measure = _NAMES.get(name.lower())
+        if measure is None and not measures:
+            return []
+        if measure is None or (measure == RBO and cutoffs):
+            raise OptionError(f"{word} is no measure of rankings: these are RBO, {', '.join(_at_10())}")
+        if measure != RBO and not re.fullmatch(_CUTOFFS, cutoffs):
+            raise OptionError(f"{word} needs a number of first ranks, as in {measure}@10")
+        measures += [f"{measure}@{k}" for k in cutoffs.split(",")] if cutoffs else [measure]
+    return measures
+
+
+def _at_10() -> list[str]:
+    return [f"{name}@10" for name in _NAMES.values() if name != RBO]
+
+
+class RankingValues(NamedTuple):
+    """A run against the rankings of its baseline."""
+
+    queries: Sequence[str]  # in both
+    values: Mapping[str, Floats]  # of each measure, (Q,)
+    coverage: tuple[Coverage, Coverage]  # how many of the baseline's queries the run has, and itself
+    missing: Sequence[str]  # those that it lacks
+    notices: Notices
+
+    @classmethod
+    def of(
+        cls,
+        run: tuple[str | None, Any],
+        baseline: tuple[str | None, Any],
+        measures: Sequence[str],
+        options: Options,
+    ) -> RankingValues:
+        """Raises GradevalError for either run."""
+        cutoffs = [int(measure.partition("@")[2]) for measure in measures if measure != RBO] or [10]
+        depth = max(DiffOptions.table["diff_depth"].default, *cutoffs)
+        settings = DiffOptions(k=cutoffs, diff_depth=depth)
+        compared = compare_rankings(DiffedRuns(baseline, [run]).opened(), settings, options)
+        for failed in compared.failed:
+            raise failed.error
+        [new], old, chosen = compared.runs, compared.baseline, compared.chosen
+        in_both = chosen[new.in_both[chosen]]
+        total = len(chosen)
+        unit = "queries of the baseline"
+        return cls(
+            [old.queries[q] for q in in_both.tolist()],
+            {name: values[in_both] for name, values in zip(new.measures, new.values, strict=True)},
+            (
+                Coverage(new.name, new.path, len(in_both), total, unit),
+                Coverage(old.name, old.qrels.path, total, total, unit),
+            ),
+            [old.queries[q] for q in chosen[~new.in_both[chosen]].tolist()],
+            Notices((*old.notices.renamed(old.name), *new.notices.renamed(new.name))).without(
+                NoticeKind.UNJUDGED
+            ),
+        )
