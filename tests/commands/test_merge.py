@@ -111,6 +111,12 @@ def test_conversions(folder: Path) -> None:
     people_first = gradeval("convert", "bob", "ann", "-", "--to", "trec", "--merge", "first").out
     assert "q1 0 a 1\n" in people_first and "q1 0 b 2\n" in people_first
     assert "--merge RULE (merge='mean') makes one of them" in fails("convert", "ann", "bob", "out.qrels")
+    # in the place of the subtopic each format has its own mark, or none
+    Path("bob").write_text(Path("bob").read_text().replace(" 0 ", " Q0 "))
+    cid = (f"{query},{document},{grade}\n" for query, document, grade, own in LINES if own == "cid")
+    Path("cid").write_text("query,document,grade\n" + "".join(cid))
+    assert gradeval("convert", "ann", "bob", "cid", "mixed", "--to", "trec", "--merge", "median").code == 0
+    assert read("mixed") == read("all")
     Path("broken").write_text("q1 0 a x\n")
     assert fails("convert", "ann", "broken", "out.qrels", "--merge", "mean").startswith(
         "broken:1: the grade 'x'"

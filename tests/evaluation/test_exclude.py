@@ -111,6 +111,7 @@ def test_every_command(folder):
     for name in ("qrels", "run"):
         ours = command("convert", name, "-", "--to", "tsv", "--exclude", "ids")
         assert ours.out == command("convert", f"less.{name}", "-", "--to", "tsv").out != ""
+        assert f"note: {name}: 3 rows of excluded documents left out" in ours.err
         texts = [
             command("validate", *line.split(), "--as", name, "-f", "json").out
             for line in (f"{name} --exclude ids", f"less.{name}")

@@ -254,13 +254,14 @@ def _values(people: Results, model: Results, options: Options) -> _Values:
     """Raises InputError where the judgments do not go together."""
     position = {query: q for q, query in enumerate(model.queries)}
     lacking = [query for query in people.queries if query not in position]
+    model_path = "model_qrels" if model.qrels == people.qrels else model.qrels  # of data in memory
     if len(lacking) == len(people.queries):
-        raise no_common_query(model.qrels, people.qrels, model.queries, people.queries)
+        raise no_common_query(model_path, people.qrels, model.queries, people.queries)
     if lacking and options.query_ids is None:
         count = many(len(lacking), "query that people judged", "queries that people judged")
         message = f"it lacks {count} in {people.qrels}: {first_names(map(named, lacking), MAX_SUBJECTS)}"
         hint = "Let the model judge them too, or choose queries with query_ids (--query-ids)"
-        raise InputError(model.qrels, message, hint=hint)
+        raise InputError(model_path, message, hint=hint)
     of_people, of_model = (QueryValues.of(results, results.specs) for results in (people, model))
     common = [q for q, query in enumerate(people.queries) if query in position]
     columns = [position[people.queries[q]] for q in common]

@@ -165,7 +165,8 @@ def convert_command(
         name = "" if file is None else target
         converted = convert_file(opened, sink, name, conversion, chosen, qrels=letor)
     if not job.quiet:
-        job.report(_remarks(converted, opened[0].name, conversion.to, chosen))
+        names = " + ".join(source.name for source in opened)
+        job.report(_remarks(converted, names, conversion.to, chosen))
     return 0
 
 
@@ -178,6 +179,8 @@ def _remarks(converted: Converted, name: str, to: str, options: Options) -> Iter
         yield f"warning: {name}: {duplicates} with the same grade, written once"
     if count := converted.unlabelled:
         yield f"note: {name}: {many(count, 'judgment has', 'judgments have')} no label, left out"
+    if count := converted.excluded:
+        yield f"note: {name}: {many(count, 'row', 'rows')} of excluded documents left out"
     if count := converted.subtopics:
         subtopics = many(count, "judgment of a further subtopic", "judgments of further subtopics")
         yield f"note: {name}: {subtopics}; the highest grade of a document is written"

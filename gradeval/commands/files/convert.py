@@ -63,6 +63,9 @@ class Conversion:
                 read(name, getattr(self, name))
 
 
+_NO_SUBTOPICS = (b"0", b"Q0", b"")  # in the second column of TREC qrels
+
+
 class Converted(NamedTuple):
     """A summary of the rows written."""
 
@@ -73,6 +76,7 @@ class Converted(NamedTuple):
     real: int = 0  # grades that are not integers, which trec_eval does not read
     subtopics: int = 0  # judgments for a further subtopic that are left out: the highest grade is written
     unlabelled: int = 0  # judgments left out, which have no label
+    excluded: int = 0  # rows left out, whose documents are excluded
     collapsed: int = 0  # lines of a run whose document has a better one, by max_passage and duplicates
     notices: tuple[Notice, ...] = ()  # about the ranks of a run
 
@@ -180,10 +184,15 @@ def _together(sources: Sequence[Source], options: Options) -> TableFile:
         [file] = open_file(source, "qrels", options, None, Problems(source.name, math.inf))
         problems = Problems(source.name, math.inf, "gradeval validate lists all of them")
         blocks = map(file.table.columns, file.table.blocks())
-        parts += [part.light() for _, part in problems.until_enough(blocks)]
+        parts += [_without_marks(part).light() for _, part in problems.until_enough(blocks)]
         problems.check()
     name = " + ".join(source.name for source in sources)
     return TableFile(sources[0], "qrels", file.kind, BlockTable(name, lambda: iter(parts), lambda part: part))
+
+
+def _without_marks(rows: Columns) -> Columns:
+    """Rows without what stands in the place of a subtopic where there is none, in which judges may differ."""
+    return rows.replace(subtopic=None) if rows.subtopic in _NO_SUBTOPICS else rows
 
 
 def _check_role(role: str, conversion: Conversion) -> None:
@@ -259,6 +268,7 @@ class _Reading:
             self.tag = self.tag or part.tag or b""
             self.ranks = self.ranks.joined(part.ranks)
             self.counts["unlabelled"] += part.unrated
+            self.counts["excluded"] += part.excluded
             self.left_out = self.left_out or part.left_out
             yield part.replace(line=part.line + before, lines=0)
 

@@ -259,11 +259,12 @@ def agreement_command(
 ) -> int:
     """Whether metrics order systems alike, how well they separate them, how stable their orders are.
 
-    For each pair of metrics: Kendall's tau and the AP correlation between the orders of the systems. For each
-    metric: the share of pairs of systems that it separates (discriminative power), the agreement of random
-    halves of the queries (the mean tau, its 5 % and 95 % quantiles low and high, and swapped, the mean share of
-    pairs of systems in opposite orders), and what multiplying all grades changes (change, the largest absolute
-    change of a mean, and the tau of the orders). Tables: correlations, power, halves, rescaled, systems.
+    For each pair of metrics: Kendall's tau-b and the AP correlation between the orders of the systems; means
+    that agree to 12 digits are tied. For each metric: the share of pairs of systems that it separates
+    (discriminative power), the agreement of random halves of the queries (the mean tau, its 5 % and 95 %
+    quantiles low and high, and swapped, the mean share of pairs of systems in opposite orders), and what
+    multiplying all grades changes (change, the largest absolute change of a mean, and the tau of the orders).
+    Tables: correlations, power, halves, rescaled, systems.
 
     With --qrels2: all of it for each set of judgments on the queries that all have, and the agreement of the
     orders of systems by each metric (table judgments), with bootstrap intervals over queries: tau, tau_ap, and
