@@ -164,7 +164,8 @@ def test_each_kind_has_a_sentence() -> None:
         NoticeKind.FORECAST,
     }
     of_qrels = {NoticeKind.SUBTOPICS, NoticeKind.UNLABELLED, NoticeKind.UNSCALED_ELSEWHERE, NoticeKind.MERGED}
-    assert notes == {*of_qrels, NoticeKind.JUDGED_UNKNOWN, *of_runs}
+    of_options = {NoticeKind.CUT, NoticeKind.EXCLUDED, NoticeKind.EXCLUDED_JUDGMENTS, NoticeKind.NO_BOUNDS}
+    assert notes == {*of_qrels, NoticeKind.JUDGED_UNKNOWN, *of_runs, *of_options}
 
 
 def said(kind: NoticeKind, *notices: dict[str, Any], runs: int = 4) -> str:

@@ -410,6 +410,10 @@ class SparkSummary(Results):
     statistics: Mapping[str, Statistics] = {}
     pairs: Sequence[Statistics] = ()
 
+    def check_values(self) -> None:
+        """Raise GradevalError: the values of the queries are not here."""
+        len(self.queries)
+
     def __repr__(self) -> str:
         return f"SparkSummary(qrels={self.qrels!r}, runs={len(self.runs)}, metrics={len(self.specs)})"
 

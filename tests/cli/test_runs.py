@@ -149,7 +149,7 @@ def test_groups_and_results_that_are_no_run() -> None:
     for run in content["runs"]:
         del run["per_query"]
     Path("spark.json").write_text(json.dumps(content))
-    said = "spark.json: it has no SHA-256 of its qrels, as results of"
+    said = "spark.json: run 'b' has no values per query"
     for command in ("qrels spark.json", "compare qrels a.run spark.json", "report qrels spark.json -o r.html"):
         assert fails(*command.split()).startswith(said)
     said = "spark.json: a saved result has no documents. Give the run that it was made from"

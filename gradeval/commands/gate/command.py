@@ -185,7 +185,7 @@ def gate_command(
         file = gate.open_config(config)
         read = [path, *gate.named_files(file)]
         reports.open(*read)
-        settings = gate.read_config(file, texts, baseline, min_coverage, by)
+        settings = gate.read_config(file, texts, baseline, min_coverage, by or None)
         reports.describe(settings)
         chosen = _chosen_options(options, settings)
         reports.describe_evaluation(qrels, chosen)

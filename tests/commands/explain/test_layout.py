@@ -249,7 +249,7 @@ def test_a_run_is_needed():
         "explain l --feature 1,2 --query 1": "one run is explained at a time",
         "study agreement l --feature 1,99": "no line has feature 99",
         "explain q saved.json --query q1": "a saved result has no documents. Give the run",
-        "plot curve q saved.json": "a saved result has no documents. Give the run",
+        "plot curve q saved.json": "saved.json: it has no values of nDCG@1, ",
     }.items():  # fmt: skip
         assert said in fails(*line.split()), line
     done = command("explain", "l", "--feature", "2", "--query", "1", "-m", "nDCG")
