@@ -145,7 +145,7 @@ def test_notices_of_each_judge() -> None:
 
 @each(("people", "model", "options", "error", "what"), [
     ({"x": {"d1": 1}}, MODEL, {}, InputError, "it has no query in common with qrels. Check the query ids"),
-    ({**FEW, "x": {"d1": 1}}, MODEL, {}, InputError, "^model_qrels: it lacks 1 query that people judged in qrels"),
+    ({**FEW, "x": {"d1": 1}}, MODEL, {}, InputError, "^model_qrels: it lacks 1 query that people judged"),
     ({q: FEW[q] for q in list(FEW)[:4]}, MODEL, {}, InputError, "for 4 queries, and an estimate needs 5"),
     (FEW, MODEL, {"ties": "best"}, OptionError, "ties=best orders by one set of judgments"),
     (FEW, MODEL, {"lambda_": 2}, OptionError, "lambda_ must be a number from 0 to 1, not 2"),
