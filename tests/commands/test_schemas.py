@@ -160,6 +160,7 @@ CASES = {  # the exit code, and a command line
         (0, "explain qrels a.run -m nDCGphi@3 --query q01 -J"),
         (0, "explain qrels a.run --against ties -m rankDCG --query q01"),
         (0, "explain qrels a.run -m muAP --query q01"),
+        (0, "explain qrels a.run --against b.run -m nDCG@3 --worst 3 --unjudged-grade 1 --exclude titles"),
         (0, "explain qrels a.run -m tau --query q01"),
         (0, "explain zero few -m nDCG@3 --query q1"),
     ),

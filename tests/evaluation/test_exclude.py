@@ -87,6 +87,9 @@ def test_what_is_said(folder):
         "note: run: 3 excluded documents removed [excluded]",
         "warning: qrels: 3 excluded documents are relevant (queries '1', '2', '3') [excluded_relevant]",
     ]
+    assert [str(n) for n in gradeval.explain("qrels", "run", "AP", "1", exclude="ids")[0].notices][-1:] == [
+        "run: 3 excluded documents removed"
+    ]
     assert not evaluate(QRELS, RUN, "AP", exclude={"1": ["b"]}).notices.only(NoticeKind.EXCLUDED_RELEVANT)
 
 
@@ -104,6 +107,8 @@ def test_every_command(folder):
         "study reuse {}qrels a={}run b={}other --depth 2 -f tsv",
         "study agreement {}qrels a={}run b={}other --qrels2 {}qrels --table judgments -f tsv",
         "plot curve {}qrels a={}run -m nDCG --at 1-3 -f tsv",
+        "diff a={}run b={}other -f tsv",
+        "fuse a={}run b={}other",
     ):
         ours = command(*line.replace("{}", "").split(), "--exclude", "ids")
         assert ours.code == 0, ours.err

@@ -30,6 +30,7 @@ from gradeval.statistics.overlap import (
     first_ranks,
     rank_biased_overlap,
 )
+from gradeval.tables.excluded import with_excluded
 from gradeval.tables.load import (
     NOTHING_JUDGED,
     OpenedQrels,
@@ -355,6 +356,7 @@ def compare_rankings(
     """
     if evaluation.ties in ("best", "worst", EXPECTED):
         raise OptionError(f"ties={evaluation.ties} needs judgments; rankings are compared with trec or input")
+    evaluation = with_excluded(evaluation)
     check_inputs([("run", run) for _, run in (runs.old, *runs.new)], evaluation)
     check_labels([runs.old, *runs.new])
     [old], *new = (_opened(run, judged, evaluation, n) for n, run in enumerate((runs.old, *runs.new), 1))

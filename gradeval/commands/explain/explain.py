@@ -515,7 +515,8 @@ def _of_run(
     columns = run.rows(lambda block: block.of_queries(queries), options.jobs or default_jobs())
     reduced = reduce_columns(columns, qrels, run.ties, run.path, run.collapse)
     columns = run.collapse.columns(columns) if run.collapse else columns
-    of_run = chain(rank_notices(reduced.ranks), qrels_notices(qrels, reduced, options))
+    excluded = [Notice(NoticeKind.EXCLUDED, "", reduced.excluded)] if reduced.excluded else []
+    of_run = chain(rank_notices(reduced.ranks), excluded, qrels_notices(qrels, reduced, options))
     about_run = (notice.replace(subject=name) for notice in of_run)
     about_qrels = (
         *qrels_notices_for(qrels, specs),

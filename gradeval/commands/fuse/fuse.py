@@ -28,6 +28,7 @@ from gradeval.notices import Notice
 from gradeval.options import MORE, Options, takes
 from gradeval.render.document import exact
 from gradeval.render.printable import Tabular, WithNotices, warned
+from gradeval.tables.excluded import with_excluded
 from gradeval.tables.load import NOTHING_JUDGED, RunTable, check_inputs, open_all, open_qrels
 from gradeval.version import document_head
 
@@ -154,6 +155,7 @@ def fusing_of(qrels: Any, runs: Runs, options: FuseOptions, evaluation: Options)
     """Read the runs, and choose the weights where these are tuned. Raises GradevalError."""
     if options.tune is not None and qrels is None:
         raise OptionError("tune needs qrels (--qrels FILE)")
+    evaluation = with_excluded(evaluation)
     given = [] if qrels is None else [("qrels", qrels)]
     check_inputs([*given, *(("run", run) for _, run in runs)], evaluation)
     judged = NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)
