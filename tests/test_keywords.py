@@ -1,6 +1,6 @@
 """The typed keywords of the public functions are those of the tables of options.
 
-`python tests/test_keywords.py` makes gradeval/keywords.pyi and gradeval/__init__.pyi anew.
+`python tests/test_keywords.py` makes gradeval/keywords.pyi, __init__.pyi and guide/api.md anew.
 """
 
 import inspect
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+import api
 import pytest
 from helpers import each, error_of, raises
 
@@ -104,7 +105,7 @@ def module() -> str:
     return text
 
 
-MADE = {"__init__.pyi": stub, "keywords.pyi": module}
+MADE = {"__init__.pyi": stub, "keywords.pyi": module, "guide/api.md": api.page}
 
 
 def test_the_module_is_of_the_tables() -> None:
@@ -122,6 +123,14 @@ def test_the_module_is_of_the_tables() -> None:
     assert list(parameters)[:2] == ["qrels", "metrics"] and parameters["confidence"].default == 95.0
     assert "Literal['trec', 'input', 'best', 'worst', 'expected'] | None" in str(parameters["ties"])
     assert get_type_hints(gradeval.read_qrels)["return"].__name__ == "OpenedQrels"
+
+
+@each(("name", "function"), [*api.functions().items()])
+def test_docstrings_are_whole(name: str, function: Callable[..., Any]) -> None:
+    """Parameters, what is raised, an example that is Python: the page of the API is made of them."""
+    section = api.Section(name, function)
+    assert not {*section.own} - section.documented and "Raises" in section.pieces
+    assert section.examples and all(compile(example, name, "exec") for example in section.examples)
 
 
 @each(("name", "function"), [(name, one) for name, of in FUNCTIONS.items() for one in of])

@@ -18,8 +18,8 @@ from gradeval.registry.synonyms import synonyms
 PAGES = Path(__file__).parents[1] / "guide"
 TOPICS = (  # in the order of the list
     *("evaluating", "formats", "ties-and-holes", "warnings", "comparing", "changing", "judges"),
-    *("explaining", "pictures", "ci", "nightly", "schemas", "python", "spark", "studies", "plugins", "vectors"),
-    *("promise", "internals", "changelog"),
+    *("explaining", "pictures", "ci", "nightly", "schemas", "python", "api", "spark", "studies", "plugins"),
+    *("vectors", "promise", "internals", "changelog"),
 )
 
 _PAGES = tuple(

@@ -55,6 +55,9 @@ def evaluate(
 ) -> Results:
     """Evaluate one or several runs.
 
+        >>> results = gradeval.evaluate("qrels.txt", ["bm25.run", "dense.run"], "nDCG@10 AP")
+        >>> results.run("bm25")["nDCG@10"]
+
     qrels: a path, a dict of dicts {query: {document: grade}}, tuples (query, document, grade) or
     (query, subtopic, document, grade), or a data frame.
     runs: one run (a path, {query: {document: score}}, tuples (query, document, score), or a data frame, where

@@ -82,11 +82,12 @@ def score_arrays(
     are the first k of a search, the relevant documents that it did not find are unknown, and recall and nDCG
     come out too high: give their grades as missed, or ids to Evaluator.evaluate_arrays().
 
-    grade, score: of each document, (N,): numpy arrays, or anything with __array__ or __dlpack__. query: the
-    query id of each document, (N,), in any order and of any type; or group: the number of documents of each
-    query, whose documents are neighbours, as LightGBM and XGBoost have them. Without either all documents are
-    of one query. Or padded batches: grade and score (Q, N), a row for each query, and mask, (Q, N), True where
-    there is a document; a row without any is no query, and per_query() has no value for it.
+    metrics: names with numbers. grade, score: of each document, (N,): numpy arrays, or anything with __array__
+    or __dlpack__; or padded batches, (Q, N), a row for each query. query: the query id of each document, (N,),
+    in any order and of any type. group: instead, the number of documents of each query, whose documents are
+    neighbours, as LightGBM and XGBoost have them; without either all documents are of one query. mask: of
+    batches, (Q, N), True where there is a document; a row without any is no query, and per_query() has no value
+    for it.
     missed: the grades of judged documents that the arrays lack, (Q, M), padded with NaN: a row for each query
     id in order of first appearance, for each group, or for each row. They are judged and not retrieved, and
     count among what is relevant and in the ideal ranking; a query with no others counts too.

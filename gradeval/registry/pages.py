@@ -337,6 +337,8 @@ def list_metrics() -> list[dict[str, Any]]:
     that are missing: exact, outer or none), aliases and source.
 
         >>> [row["name"] for row in gradeval.list_metrics() if row["graded"]]
+
+    Raises nothing: metrics of plugins that cannot be used are left out.
     """
     load_plugins()
     return [

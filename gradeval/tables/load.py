@@ -150,6 +150,9 @@ class Run(Record, eq=False):
 def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:
     """Read judgments once, for several calls of evaluate().
 
+        >>> qrels = gradeval.read_qrels("qrels.txt")
+        >>> gradeval.evaluate(qrels, "bm25.run", "AP")
+
     qrels: what evaluate() takes. options: qrels_format, qrels_feature, groups, columns and jobs of
     options.Options; and features, those of a LETOR file that are runs.
     Raises GradevalError: InputError for data, OptionError for options.
@@ -162,6 +165,9 @@ def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:
 @takes(Options.rows(within=OF_RUN))
 def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     """Read a run once, for several calls of evaluate(), whatever the judgments.
+
+        >>> run = gradeval.read_run("bm25.run")
+        >>> gradeval.evaluate("qrels.txt", {"bm25": run}, "AP")
 
     run: a path, {query: {document: score}}, tuples (query, document, score), or a data frame. options:
     run_format, groups, columns, split, ignore_identical_ids, max_passage, duplicates and jobs of

@@ -339,12 +339,15 @@ def batch(
 ) -> Batch:
     """Evaluate systems on collections.
 
-    manifest: the path of a TOML file, or a dict with the same content. baseline: a system to compare the others
-    with, on each collection: the paired t-test with Holm's correction. pool: average over all queries together,
-    instead of the mean of the collections. resume: an earlier output (json or jsonl): what it has with the same
-    hashes, metrics and options is not evaluated again. min_coverage: systems whose run, or that of the
-    baseline, has fewer of a collection's judged queries than this percentage are not tested there. Runs that
-    are missing or cannot be evaluated are cells with that status. Raises GradevalError.
+        >>> gradeval.batch("batch.toml", baseline="bm25").to_pandas()
+
+    manifest: the path of a TOML file, or a dict with the same content. baseline: a system to compare the
+    others with, on each collection: the paired t-test with Holm's correction. pool: average over all queries
+    together, instead of the mean of the collections. resume: an earlier output (json or jsonl): what it has
+    with the same hashes, metrics and options is not evaluated again. jobs: threads or processes; 0: the
+    processors. min_coverage: systems whose run, or that of the baseline, has fewer of a collection's judged
+    queries than this percentage are not tested there. Runs that are missing or cannot be evaluated are cells
+    with that status. Raises GradevalError.
     """
     earlier = read_earlier(Source(resume)) if resume is not None else {}
     read = read_manifest(manifest, baseline, min_coverage=min_coverage)

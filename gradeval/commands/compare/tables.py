@@ -102,6 +102,8 @@ def compare_tables(
 ) -> Comparison:
     """Compare tables of values per query, which any tool may have computed.
 
+        >>> gradeval.compare_tables(["a.csv", "b.csv"], lower_is_better="latency").rows()
+
     tables: files, Results or data frames, one or a list, or a dict of them by name. Files are saved results,
     or CSV or TSV with a column of query ids and one for each metric, gradeval's own rows (-q), or the output
     of trec_eval -q; rows of the query 'all', which hold means, are ignored. Frames have the columns of CSV,

@@ -139,17 +139,19 @@ def estimate(
 ) -> Estimates:
     """Estimate the means of runs from the judgments of people for some queries and of a model for all.
 
+        >>> gradeval.estimate("people.qrels", "bm25.run", "nDCG@10", model_qrels="llm.qrels").rows()
+
     The mean that people's judgments of all queries would give is estimated without the model's bias, and more
     precisely than by people alone (prediction-powered inference): θ = λ mean(f of the others) + mean(y - λ f),
     with y the value of a query by people and f by the model. The queries that people judged are taken for a
     random sample of all. Of each run after the first there is the difference from the first too.
 
     qrels: people's judgments, of 5 queries or more, as evaluate() takes them. model_qrels: those of the model,
-    or of clicks, of these queries and others. runs, errors: as evaluate() takes them, but the first run may not
-    fail; runs=None with features: those of qrels. query_ids: some of the model's queries.
-    Raises InputError, MetricError, OptionError.
-    Source: Angelopoulos, Duchi, Zrnic, "PPI++: Efficient prediction-powered inference", 2023; Oosterhuis et
-    al., "Reliable confidence intervals for information retrieval evaluation using generative AI", KDD 2024.
+    or of clicks, of these queries and others. metrics: names; by default nDCG@10 and AP. runs, errors: as
+    evaluate() takes them, but the first run may not fail; runs=None with features: those of qrels. query_ids:
+    some of the model's queries. Raises InputError, MetricError, OptionError. Source: Angelopoulos, Duchi,
+    Zrnic, "PPI++: Efficient prediction-powered inference", 2023; Oosterhuis et al., "Reliable confidence
+    intervals for information retrieval evaluation using generative AI", KDD 2024.
     """
     own = {name: value for name, value in options.items() if name in EstimateOptions.table}
     evaluation = {name: value for name, value in options.items() if name not in EstimateOptions.table}

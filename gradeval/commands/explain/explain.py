@@ -387,11 +387,14 @@ def explain(
 ) -> Explanations:
     """Explain the value of a metric for queries of a run: a list, which prints and renders as a whole.
 
-    qrels, run, against: as evaluate() takes them; against is another run, for Explanation.differences. query:
-    an id, or several. worst: instead of these, this many queries with the lowest value, or, with against,
-    with the largest drop from the other run. text: {document: text}, or a file of these (TSV or JSON lines),
-    for Explanation.titles. queries_text: the same of queries, such as BEIR's queries.jsonl. options: those
-    listed below. Raises GradevalError.
+        >>> [why] = gradeval.explain("qrels.txt", "bm25.run", "nDCG@10", "401")
+        >>> print(why)
+
+    qrels, run, against: as evaluate() takes them; against is another run, for Explanation.differences. metric:
+    one or several. query: an id, or several. worst: instead of these, this many queries with the lowest value,
+    or, with against, with the largest drop from the other run. text: {document: text}, or a file of these (TSV
+    or JSON lines), for Explanation.titles. queries_text: the same of queries, such as BEIR's queries.jsonl.
+    options: those listed below. Raises GradevalError.
     """
     queries = _query_ids(query)
     worst = _count_of_worst(worst, queries)

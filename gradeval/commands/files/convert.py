@@ -97,10 +97,14 @@ def convert(
 ) -> Converted:
     """Convert a file to another format, atomically.
 
-    source: a path, or those of several qrels, which merge makes one of. to: one of
-    file_formats.WRITTEN_FORMATS (None: by the ending of the target's name, which also compresses: .gz, .bz2,
-    .xz, .zst). qrels: the LETOR file whose lines the source has scores of. The others are those of Conversion;
-    options: those of options.Options about reading.
+        >>> gradeval.convert("bm25.run", "bm25.parquet")
+
+    source: a path, or those of several qrels, which merge makes one of. target: the path of the new file, whose
+    ending also compresses: .gz, .bz2, .xz, .zst. to: the format; None: by the ending of the target. role:
+    'qrels' or 'run'; None: the content decides. sort: documents are written by score, or grade, descending.
+    top: how many of each query, by score; None: all. tag: of the run; None: that of the file. ties: the order
+    of tied scores, 'trec' or 'input'; None: that of evaluations. qrels: the LETOR file whose lines the source
+    has scores of. options: of reading.
     Raises GradevalError: InputError for what is wrong with the source, or cannot be written in the format.
     """
     several = [source] if isinstance(source, (str, bytes, os.PathLike)) else source

@@ -360,6 +360,8 @@ def validate(
 ) -> Validation:
     """Check files without scoring them.
 
+        >>> print(gradeval.validate("qrels.txt", ["bm25.run", "dense.run"]))
+
     qrels, runs: paths; runs may be one. max_errors: how many errors, and how many warnings, of each file are
     listed (None: all); all are counted. options: those of options.Options about reading, and rel, the relevance
     threshold.

@@ -133,6 +133,8 @@ class Fusion(RunTable, WithNotices, Tabular, eq=False):
 def fuse(runs: Any, qrels: Any = None, **options: Unpack[FuseKeywords]) -> Fusion:
     """One run from several, by their ranks or their scores.
 
+        >>> gradeval.evaluate("qrels.txt", gradeval.fuse(["bm25.run", "dense.run"]), "nDCG@10")
+
     runs: two or more, as evaluate() takes them. Documents are ranked by score, ties by id, both descending; the
     fused run has the queries of any. rrf adds w / (k + rank) over the runs that retrieve a document, sum its
     normalized scores and wsum these by the weights w of the runs; a run that lacks the document adds nothing.

@@ -225,6 +225,8 @@ def queries(
 ) -> Picture:
     """The value of each query, the highest first; of several runs, differences from a baseline.
 
+        >>> gradeval.plot.queries("qrels.txt", ["bm25.run", "dense.run"]).table("summary").to_pandas()
+
     qrels, runs: as compare() takes them, or results alone. metrics: by default nDCG@10, of results alone all.
     baseline: a run by name or position; None: the first. confidence: of intervals, in %. errors, options: as of
     evaluate(). Raises GradevalError.
@@ -328,6 +330,8 @@ def curve(
     **options: Unpack[Runs],
 ) -> Picture:
     """The mean of a metric at each cutoff, or interpolated precision by recall (iprec_at_recall).
+
+        >>> gradeval.plot.curve("qrels.txt", ["bm25.run", "dense.run"], "nDCG", at="1-20").save("curve.svg")
 
     qrels, runs: as compare() takes them, or results alone. metrics: by default nDCG, of results alone those
     that have two cutoffs or more. at: the values after '@', a list or as '1-20,50,100'; by default the cutoffs
@@ -479,6 +483,8 @@ def phi(
 ) -> Picture:
     """φ of nDCGφ by grade, with its control points.
 
+        >>> gradeval.plot.phi("qrels.txt", query="401").save("phi.pdf")
+
     qrels, options: as evaluate() takes them. metric: nDCGphi, or another with φ, and its parameters. query: an
     id, or several, whose φ are drawn; by default φ of all judgments as one query, and the median and the
     quartiles of φ over the queries that have the grade or a higher one. Raises GradevalError.
@@ -595,7 +601,10 @@ def swaps(
 ) -> Picture:
     """How metrics fall as pairs of documents of an ideal ranking are swapped: the curves of study.swaps().
 
-    options, progress: as there. confidence: of the intervals of the means, in percent. Raises GradevalError.
+        >>> gradeval.plot.swaps("nDCG rankDCG", levels=[3, 5]).save("swaps.pdf")
+
+    metrics, options, progress: as there. confidence: of the intervals of the means, in percent. Raises
+    GradevalError.
     """
     confidence = CompareOptions(confidence=confidence).confidence
     done = experiments.swaps(metrics, progress=progress, **options)

@@ -91,6 +91,8 @@ def pool(
 ) -> Pool:
     """The documents to judge next: those that runs retrieve and the qrels lack, the most useful first.
 
+        >>> gradeval.pool("qrels.txt", ["bm25.run", "dense.run"], order="rrf", top=20).to_pandas()
+
     qrels: what is judged so far, as evaluate() takes it; None for nothing. runs: as evaluate() takes them.
     metrics: one, of the orders effect and decide; decide takes nDCG@k, DCG@k, P@k and R@k.
     text: titles or texts of documents, {document: text} or a file as explain() takes. pool_depth: the ranks of

@@ -127,6 +127,8 @@ def report(
 ) -> Report:
     """Everything about runs on one page: Report.render() makes it.
 
+        >>> html = gradeval.report("qrels.txt", ["bm25.run", "dense.run"], "nDCG@10 AP").render()
+
     qrels, runs, metrics: as compare() takes them; one run is enough. Results alone have no documents, so that
     no value is explained. text: {document: text}, or a file of these (TSV or JSON lines), whose texts stand
     beside the ids. queries_text: the same of queries. title: of the

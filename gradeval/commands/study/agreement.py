@@ -86,6 +86,8 @@ def agreement(
 ) -> Study:
     """Whether metrics order systems alike, how well they separate them, and how stable their orders are.
 
+        >>> print(gradeval.study.agreement("qrels.txt", ["bm25.run", "dense.run", "hybrid.run"], "nDCG@10 AP"))
+
     For each pair of metrics: Kendall's τ-b and the AP correlation between the orders of the systems by their
     means. For each metric: the share of pairs of systems that a paired test separates at α after correction for
     all pairs (discriminative power: Sakai 2006); the agreement of two random halves of the queries; and what
@@ -103,7 +105,8 @@ def agreement(
     agreement of the grades of each query too. Without runs there is the agreement of the grades only, with more
     than 1,000 different grades none of them.
 
-    qrels, runs, errors: as evaluate() takes them; runs=None with features: those of the qrels.
+    qrels, runs, errors: as evaluate() takes them; runs=None with features: those of the qrels. metrics: names.
+    qrels2: further judgments, as qrels, or a list of them.
     Raises InputError, MetricError, OptionError.
     Source: Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006; Voorhees and Buckley,
     "The effect of topic set size on retrieval experiment error", SIGIR 2002.

@@ -90,6 +90,8 @@ def swaps(
 ) -> Swaps:
     """How metrics fall as pairs of documents of an ideal ranking are swapped.
 
+        >>> gradeval.study.swaps("nDCG rankDCG", levels=[3, 5]).table("distances").to_pandas()
+
     The documents have the grades 0 … L - 1 for each number of levels L, evenly used (level sizes differ by 1 at
     most), or unevenly: the probabilities of the levels are drawn from a flat Dirichlet distribution, each
     document's level from these, again for each repeat, until two levels are used. In each repeat random pairs
@@ -100,7 +102,7 @@ def swaps(
     The largest of many distances is above 0 even where the curves are equal but for chance: one above the noise
     beside it, that of such a maximum, shows that the metric depends on the levels.
 
-    progress: is called with the repeats done and their number. Raises MetricError, OptionError.
+    metrics: names. progress: is called with the repeats done and their number. Raises MetricError, OptionError.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 4, 5.
     """
     specs = averaged_metrics(metrics)
@@ -268,10 +270,12 @@ def levels(
 ) -> Study:
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
 
-    qrels, runs, options: as evaluate() takes them. The features of a LETOR file are runs with features=…, its
-    own where no runs are given, and the virtual assessor with qrels_feature=…, which scores 1 as a run; but AP
-    at a threshold is 0 for a query without such a grade, unless no_relevant says otherwise. errors: as of
-    evaluate().
+        >>> print(gradeval.study.levels("qrels.txt", "bm25.run", "AP nDCG@10"))
+
+    metrics: names. qrels, runs, options: as evaluate() takes them. The features of a LETOR file are runs with
+    features=…, its own where no runs are given, and the virtual assessor with qrels_feature=…, which scores 1
+    as a run; but AP at a threshold is 0 for a query without such a grade, unless no_relevant says otherwise.
+    errors: as of evaluate().
 
     Raises InputError, MetricError, OptionError.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 6-8.
@@ -367,13 +371,15 @@ def divergence(
 ) -> Study:
     """Where nDCG with grades made from places, and nDCGφ with gains from the gaps between scores, part.
 
+        >>> print(gradeval.study.divergence("qrels.txt", "bm25.run", "nDCG@10 AP"))
+
     Without qrels, on random scores: balanced ones are uniform on [1, 1000]; of imbalanced ones 90 % are uniform
     on [1, 100] and 10 % on [100, 1000]. Two errors are made in the ideal ranking of each draw: the documents at
     ranks cutoff and cutoff + 1 are swapped, or the first `cutoff` ranks are reversed. Each metric after the
     first is compared with the first, which overestimates an error where it costs more by the first.
 
-    With qrels and runs, options as evaluate() takes them: the first of two metrics less the second, for each
-    query. metrics: by default nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff 10; at another one the
+    qrels, runs: as evaluate() takes them. With these: the first of two metrics less the second, for each query.
+    metrics: by default nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff 10; at another one the
     places of grades are in proportion, top=5/13/25 at 5. errors: as of evaluate().
 
     Raises InputError, MetricError, OptionError.
@@ -506,6 +512,8 @@ def _synthetic(specs: Sequence[Spec], options: DivergenceOptions, jobs: int) -> 
 def criteria(metrics: Metrics = of_study.CRITERIA_METRICS) -> Study:
     """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
 
+        >>> print(gradeval.study.criteria("nDCG rankDCG"))
+
     A list has the scores that a system predicts for ten documents, whose grades list 1 has. The criteria:
     ties: lists 4 and 5, which exchange the highest grade with different documents of the lowest, have the same
     value, below that of list 1; evidence: the difference between 4 and 5, expected 0. skew: the values fall
@@ -517,7 +525,7 @@ def criteria(metrics: Metrics = of_study.CRITERIA_METRICS) -> Study:
     AP(rel=2) stands for the paper's AveP, the mean over the places of the share right so far, where a place is
     right with its own grade, and has other values; those of tau, nDCG and rankDCG are the paper's.
 
-    Raises MetricError.
+    metrics: names. Raises MetricError.
     Source: Katerenchuk and Rosenberg, "RankDCG: Rank-ordering evaluation measure", LREC 2016, table 1.
     """
     specs = averaged_metrics(metrics, orders_systems=True)

@@ -45,14 +45,17 @@ def reuse(
 ) -> Study:
     """Whether a collection can be reused: what each run loses where its own judged documents are not judged.
 
+        >>> print(gradeval.study.reuse("qrels.txt", ["bm25.run", "dense.run"], "nDCG@10"))
+
     Of each run: the judged documents that no other run has in its first pool_depth ranks are removed from the
     qrels, and all runs are evaluated again, as if it had not been pooled. A new system, whose documents were
     not pooled, loses about as much. judged_share: the judged share of its first pool_depth ranks; own,
     own_relevant: how many documents are removed; tau: of the orders of the runs before and after.
 
-    qrels, runs, errors: as evaluate() takes them. teams: {run: team}, or a file of 'run TAB team' lines: then
-    the documents are those that no run of another team has. Raises InputError, MetricError, OptionError.
-    Source: Zobel, "How reliable are the results of large-scale information retrieval experiments?", SIGIR 1998.
+    qrels, runs, errors: as evaluate() takes them. metrics: names. teams: {run: team}, or a file of 'run TAB
+    team' lines: then the documents are those that no run of another team has. Raises InputError, MetricError,
+    OptionError. Source: Zobel, "How reliable are the results of large-scale information retrieval
+    experiments?", SIGIR 1998.
     """
     specs = averaged_metrics(metrics, orders_systems=True)
     chosen = Options(**within(OF_RUNS, options))
