@@ -239,6 +239,11 @@ class NoticeKind(Enum):
         "with {metric} among the metrics",
         is_note=True,
     )
+    SIGNATURES = Row(
+        "{subject}: {count:line|lines} of the history, of the {total:,} that {metric} is compared with, "
+        "{count:?has|have} another signature{others: (and of #)}: other options, judgments or another version "
+        "of gradeval made {count:?it|them}"
+    )
     # of batches
     MISSING_RUNS = Row("{count:,} of {total:,} cells {count:?has|have} no run: {rule}")
     NO_BASELINE = Row(

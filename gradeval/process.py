@@ -6,6 +6,7 @@ import ctypes
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 # the numbers of malloc.h for mallopt(3)
@@ -77,6 +78,17 @@ def write_all(raw: Any, data: bytes) -> None:
         if written is None:
             wait_for(raw.fileno(), "POLLOUT")  # there is room, or no reader any more
         unwritten = unwritten[written or 0 :]
+
+
+def lock(descriptor: int) -> None:
+    """Wait until no other process has locked the file, and lock it until it is closed; where the system or the
+    file system cannot, do nothing.
+    """
+    if ON_LINUX:
+        import fcntl  # which few need
+
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def wait_for(descriptor: int, event: str) -> None:

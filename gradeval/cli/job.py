@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress as ProgressBar
 
     from gradeval.evaluation.results import FailedRun
-    from gradeval.formats.output import OutputFile
+    from gradeval.formats.output import AppendedFile, OutputFile
     from gradeval.formats.sources import Watch
     from gradeval.render.printable import Printable
 
 PATIENCE = 1.0  # seconds before progress is shown
 MOST_ON_TERMINAL = 4  # lines of warnings and notes
+LABELLED = ("tsv", "csv", "jsonl")  # formats
 WARNED = 3  # the exit code of --fail-on-warning
 
 
@@ -69,6 +70,8 @@ class Job:
         self.header: bool = not values.pop("no_header", False)
         labels = values.pop("label", ())
         self.label: dict[str, str] = dict(labels)
+        self.history: str | None = values.pop("history", None)
+        self.history_file: AppendedFile | None = None
         self.table: str | None = values.pop("table", None)
         self.signature: bool = values.pop("signature", False)
         self.quiet: bool = values.pop("quiet", False)
@@ -105,6 +108,7 @@ class Job:
         names them. more: endings written by others, which messages name. Raises UsageError, OptionError.
         """
         self.file = self.output_file(self.output, input_files(*read))
+        self.history_file = self._opened_history(*read)
         self.format = self.asked_format
         if self.format is None and self.file is None and on_terminal():
             self.format = "table"
@@ -115,10 +119,20 @@ class Job:
             ("--table", self.table is not None, ("tsv", "csv")),
             ("--spreadsheet", self.spreadsheet, ("csv",)),
             ("--no-header", not self.header, ("tsv", "csv")),
-            ("--label", self.label, ("tsv", "csv", "jsonl")),
+            ("--label", self.label and self.history is None, LABELLED),
         ):
             if is_given and self.format not in formats:
                 raise click.UsageError(f"{option} requires -f {' or -f '.join(formats)}.")
+
+    def _opened_history(self, *read: str) -> AppendedFile | None:
+        """That of --history. read: as of open()."""
+        if self.history is None:
+            return None
+        from gradeval.formats.output import AppendedFile
+
+        if self.output is not None and os.path.realpath(self.output) == os.path.realpath(self.history):
+            raise click.UsageError("--output and --history name the same file.")
+        return AppendedFile(self.history, input_files(*read), "--history")
 
     @staticmethod
     def output_file(path: str | None, inputs: Iterable[str], option: str = "--output") -> OutputFile | None:
@@ -260,8 +274,9 @@ class Job:
 
     @property
     def how(self) -> dict[str, Any]:
-        names = "digits", "spreadsheet", "header", "label"
-        return {**{name: getattr(self, name) for name in names}, **self.style}
+        names = "digits", "spreadsheet", "header"
+        label = self.label if self.format in LABELLED else {}  # else those of a history
+        return {**{name: getattr(self, name) for name in names}, "label": label, **self.style}
 
     def print(self, result: Printable, **choices: Any) -> None:
         self.write(result.render(self.format, **self.how, **choices))

@@ -455,6 +455,13 @@ digits_option = output(
     show_default=True,
     is_shared=True,
 )
+history_option = output(
+    "--history",
+    "Append the means to this file too, as JSON Lines with the time and --label; 'gradeval plot history' draws "
+    "it.",
+    "FILE",
+    type=OutputPath(),
+)
 signature_option = output(
     "--signature",
     "A line for each metric with all that decides its values, for a paper: after the results on "

@@ -49,6 +49,7 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
 @cli.output(
     "--spread", "Print of each query the lowest, median and highest value over the runs, and whose they are."
 )
+@cli.history_option
 @cli.signature_option
 @cli.output("--wide", "With -q: queries as rows, runs side by side, for each metric.")
 @cli.runs_from_option
@@ -104,10 +105,10 @@ def eval_command(
     choices |= {"by": groups, "spread": spread, "rank": _rank_metric(specs, sort) if rank else None}
     is_streamed = _is_streamed(job)
     output = _Output(job, is_streamed, **choices)
-    keeps = (per_query or spread or bool(groups)) and not is_streamed
-    in_json = job.format == "json"
+    keeps = ((per_query or spread or bool(groups)) and not is_streamed) or job.history is not None
+    hashes = job.format == "json" or job.signature or job.history is not None
     with job.running():
-        plan = Plan(specs, chosen, shows_queries=per_query, keeps_values=keeps, hashes=in_json or job.signature)
+        plan = Plan(specs, chosen, shows_queries=per_query, keeps_values=keeps, hashes=hashes)
         results = evaluate_all(plan, job.watched(judgments), job.watched(LabelledRuns(opened)), output.on_run)
     if spread and len(results.runs) + len(results.failed) < 2:
         raise click.UsageError("--spread is over two runs or more.")
@@ -117,6 +118,10 @@ def eval_command(
     if has_failed or not job.passes(notices, runs=len(results.runs)):
         return 2
     if results.runs:
+        if job.history_file is not None:
+            from gradeval.commands.history.history import lines_of, records
+
+            job.history_file.append(lines_of(records(results, job.label)))
         output.finish(results, sort, top)
     return 2 if results.failed else 0
 

@@ -77,7 +77,8 @@ class Outcome(Record):
 
     @classmethod
     def of(cls, evaluated: Evaluated) -> Outcome:
-        return cls(evaluated.result, evaluated.empty, caveats(evaluated))
+        facts = caveats(evaluated)
+        return cls(evaluated.result.replace(judged=facts.judged_share), evaluated.empty, facts)
 
 
 class Together(Record, eq=False):

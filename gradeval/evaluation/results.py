@@ -98,6 +98,7 @@ class RunResult(Record, eq=False):
     interval: tuple[str, float] | None = None  # of the means: the method, and the confidence in percent
     weights: Floats | None = None  # of the queries in the means, (Q,), None where all count alike
     missing: Bools | None = None  # which of the queries that are evaluated it lacks, (Q,), None where unknown
+    judged: float | None = None  # the share of its first ranks that is judged, if known
 
     @property
     def queries(self) -> int:

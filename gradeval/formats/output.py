@@ -12,8 +12,9 @@ from io import BufferedWriter
 from typing import Any, BinaryIO
 
 from gradeval.errors import OptionError, writing
+from gradeval.formats.sources import COMPRESSIONS
 from gradeval.options import GROUP_SUFFIXES
-from gradeval.process import descriptor_of, write_all
+from gradeval.process import descriptor_of, lock, write_all
 
 _BLOCK = 1 << 20  # bytes of a temporary file that are written at a time
 _IN_MEMORY = 8 << 20  # bytes of what is written at the end that need no temporary file
@@ -114,6 +115,43 @@ def check_appended(path: str, inputs: Iterable[str], name: str) -> None:
     about = _stat(path)
     if about is not None and stat.S_ISREG(about.st_mode) and (problem := _as_input(path, about, inputs)):
         raise OptionError(f"{name} {path}: {problem}")
+
+
+class AppendedFile:
+    """A file to which lines are appended. Problems are found before the evaluation begins. Raises OptionError.
+    inputs, option: as of OutputFile.
+    """
+
+    def __init__(self, path: str, inputs: Iterable[str], option: str) -> None:
+        self.path = path
+        about = _stat(path)
+        problem = _as_input(path, about, inputs)
+        if os.path.splitext(path)[1].lower() in COMPRESSIONS:
+            problem = "lines cannot be appended to a compressed file"
+        if about is not None and stat.S_ISDIR(about.st_mode):
+            problem = "it is a directory"
+        elif about is None and not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+            problem = f"directory {os.path.dirname(os.path.realpath(path))} does not exist"
+        elif about is not None and not os.access(path, os.W_OK):
+            problem = "permission denied"
+        if problem or not path:
+            raise OptionError(f"{option} {path}: {problem or 'no file given'}")
+
+    def append(self, lines: bytes) -> None:
+        """Append whole lines, all of them or none, after those of other processes that do so; where the file
+        ends within a line, the first begins a line of its own. Raises GradevalError.
+        """
+        with writing(self.path), open(self.path, "ab+", 0) as file:
+            lock(file.fileno())
+            size = file.seek(0, os.SEEK_END)
+            if size:
+                file.seek(size - 1)
+                lines = lines if file.read(1) == b"\n" else b"\n" + lines
+            try:
+                write_all(file, lines)
+            except OSError:
+                file.truncate(size)
+                raise
 
 
 @contextmanager

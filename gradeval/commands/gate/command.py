@@ -19,8 +19,9 @@ from gradeval.notices import OF_QRELS, Notices, lines
 from gradeval.options import Options
 
 if TYPE_CHECKING:
-    from gradeval.commands.gate.gate import GateConfig, GateReport
+    from gradeval.commands.gate.gate import Check, GateConfig, GateReport
     from gradeval.commands.gate.rankings import RankingValues
+    from gradeval.commands.history.history import Mean, Window
     from gradeval.evaluation.results import Results
     from gradeval.formats.lines import TomlFile
     from gradeval.formats.output import OutputFile
@@ -116,6 +117,12 @@ _check_options = cli.together(
     section="What is judged",
     help="Groups of queries, 'query TAB group' lines, which checks name: 'nDCG@10[head] >= 0.4'.",
 )
+@_against(
+    "--window",
+    "Compare --max-drop with the median of the last N lines of --history that have the name of the run "
+    "(NAME=RUN) and the metric, and that no gate has found to fail. Default: 14 where there is no baseline.",
+    type=cli.Integer(3, 10**6),
+)
 @_against("--init", "Write a commented file of checks from today's values, and judge nothing.")
 @_against(
     "--update-baseline",
@@ -141,6 +148,7 @@ _check_options = cli.together(
 @cli.row_option(Options, "query_weights")
 @cli.query_options
 @cli.output_options(FORMATS, "table")
+@cli.history_option
 @cli.input_options
 @cli.other_options
 @with_job(FORMATS, "table")
@@ -156,6 +164,7 @@ def gate_command(
     junit: str | None,
     github: bool,
     min_coverage: float | None,
+    window: int | None,
     worst: int,
     name: str | None,
     update_baseline: bool,
@@ -180,21 +189,27 @@ def gate_command(
     path = config or gate.PYPROJECT
     updated: OutputFile | None = None
     file: TomlFile | None = None
+    results: Results | None
     try:
         reports.open(path)
         file = gate.open_config(config)
         read = [path, *gate.named_files(file)]
         reports.open(*read)
-        settings = gate.read_config(file, texts, baseline, min_coverage, by or None)
+        history = _History(job, window)
+        settings = gate.read_config(
+            file, texts, baseline, min_coverage, by or None, of_history=history.is_baseline
+        )
         reports.describe(settings)
         chosen = _chosen_options(options, settings)
         reports.describe_evaluation(qrels, chosen)
         if update_baseline:
             updated = _baseline_file(job, settings.baseline, force, read)
+        history.read(settings)
         judged = _judged(job, (qrels, run), settings, chosen, judges=not force)
         results = judged.results
         if force and updated and results is not None:
             return _replace_baseline(job, results, settings, updated)
+        settings = replace(settings, windows=history.windows(results))
         report = reports.judge(judged, settings, worst)
         # a check of coverage may ask for less than a baseline needs
         if updated and results is not None and report.exit_code == 0:
@@ -203,7 +218,10 @@ def gate_command(
         problem = _problem(error, path, file)
         job.report(lines_of(problem))
         report = gate.GateReport(problems=tuple(str(problem).split("\n")))
+        results = None
     code = reports.publish(report, updates=updated is not None)
+    if results is not None:
+        history.append(results, report)
     if updated is None or results is None or code:
         return code
     return _write_baseline(results, updated)
@@ -234,7 +252,9 @@ def _judged(
         if run is not None or options.features:
             judgments, opened = gate.opened(qrels, run, settings.baseline if judges else None)
             runs = LabelledRuns(job.watched(opened)[:1])
-            hashes = click.get_current_context().params["update_baseline"] or job.format == "json"
+            hashes = bool(
+                click.get_current_context().params["update_baseline"] or job.format == "json" or job.history
+            )
             results = gate.evaluate_to_gate(
                 job.watched(judgments), job.watched(opened), of_metrics, options, hashes=hashes
             )
@@ -266,6 +286,10 @@ def _check_usage(job: Job) -> None:
         raise click.UsageError("--force requires --update-baseline.")
     if is_forced and any([*reports, job.output]):
         raise click.UsageError("--force judges nothing, and goes with no report.")
+    if values["window"] is not None and job.history is None:
+        raise click.UsageError("--window requires --history.")
+    if job.history is not None and (is_init or is_forced):
+        raise click.UsageError("--history and --init or --force are mutually exclusive: nothing is judged.")
 
 
 def _chosen_options(options: Mapping[str, Any], settings: GateConfig) -> Options:
@@ -356,6 +380,50 @@ def _write_first_config(
     path = None if baseline is None else labelled(baseline)[1]
     write(gate.first_config(results, checks, path, options, job.output if job.file else None), job.file)
     return 0
+
+
+class _History:
+    """The file of --history: a baseline, and what the means of the run are appended to."""
+
+    def __init__(self, job: Job, window: int | None) -> None:
+        self.job, self.window = job, window
+        self.means: Sequence[Mean] = ()
+        self.checks: Sequence[Check] = ()
+
+    @property
+    def is_baseline(self) -> bool | None:
+        """As of_history of gate.read_config()."""
+        return self.window is not None or (None if self.job.history else False)
+
+    def read(self, settings: GateConfig) -> None:
+        """Raises InputError(s). A file that is not there yet has no means."""
+        from gradeval.commands.history.history import read_history
+
+        self.checks = settings.checks
+        path = self.job.history
+        if path is not None and os.path.exists(path) and any(check.of_history for check in self.checks):
+            self.means = read_history(path)
+
+    def windows(self, results: Results | None) -> dict[str, Window]:
+        """Those of the metrics that are compared with the history."""
+        from gradeval.commands.history.history import WINDOW, Window
+
+        if results is None or not results.runs:
+            return {}
+        run, count = results.runs[0].name, self.window or WINDOW
+        metrics = {check.metric for check in self.checks if check.of_history}
+        return {metric: Window.of(self.means, run, metric, count) for metric in metrics}
+
+    def append(self, results: Results, report: GateReport) -> None:
+        """Append the means of the run that was judged, with the verdict of the gate. Raises GradevalError."""
+        from gradeval.commands.history.history import lines_of, records
+
+        if self.job.history_file is None or not report.outcomes:
+            return
+        run = results.replace(runs=results.runs[:1])
+        specs = [check.spec for check in self.checks if check.spec is not None]
+        means = records(run, self.job.label, specs, bounds=report.bounds(), verdict=report.verdict)
+        self.job.history_file.append(lines_of(means))
 
 
 class _Reports:

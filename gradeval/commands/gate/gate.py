@@ -25,6 +25,7 @@ from gradeval.commands.compare.coverage import (
     missing_notices,
 )
 from gradeval.commands.gate.rankings import RankingValues, ranking_measures
+from gradeval.commands.history.history import Window
 from gradeval.compare_options import CompareOptions, Groups
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
 from gradeval.evaluation.evaluator import complete, evaluate_all
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 COVERAGE = "coverage"  # the share of the judged queries that are in the run
 REQUIRE, MAX_DROP, NO_WORSE, NON_INFERIOR = "require", "max-drop", "no-worse", "non-inferior"
 MAX_QUERY_DROP = "max-query-drop"
+LEAST_HISTORY = 3  # lines of a history for a median
 _NUMBER = r"(?P<amount>[^\s%<>=]+)"
 _PERCENT = r"(?P<percent>\s*%)?"
 _SHARE = r"(?:\s+in\s+(?P<share>[^\s%]+)\s*%)?"
@@ -102,10 +104,11 @@ class Check:
     share: float = 0.0
     group: str = ""  # of queries, '' for all
     measure: str = ""  # of rankings, against those of the baseline
+    of_history: bool = False  # whether MAX_DROP compares with the median of a history
 
     @property
     def needs_baseline(self) -> bool:
-        return self.kind != REQUIRE or bool(self.measure)
+        return (self.kind != REQUIRE or bool(self.measure)) and not self.of_history
 
     @property
     def is_of_share(self) -> bool:
@@ -317,13 +320,32 @@ class GateReport(Printable):
             return 2
         return 0 if self.counts["held"] == len(self.outcomes) else 1
 
+    @property
+    def verdict(self) -> str:
+        """That of all checks: held, failed or error."""
+        return ("held", "failed", "error")[self.exit_code]
+
+    def bounds(self) -> dict[str, float]:
+        """By metric, the strictest bound that a mean has to be above, or below where low values are better."""
+        bounds: dict[str, float] = {}
+        for outcome in self.outcomes:
+            check = outcome.check
+            if (
+                check.kind in (REQUIRE, MAX_DROP)
+                and check.spec
+                and not (check.group or math.isnan(outcome.bound))
+            ):
+                stricter = min if check.spec.metric.higher_is_better is False else max
+                bounds[check.metric] = stricter(outcome.bound, bounds.get(check.metric, outcome.bound))
+        return bounds
+
     def to_dict(self) -> dict[str, Any]:
         """The object that the json format prints."""
         return {
             **document_head("gate", "gate_format"),
             "name": self.name,
             **self.inputs,
-            "verdict": ("held", "failed", "error")[self.exit_code],
+            "verdict": self.verdict,
             "exit_code": self.exit_code,
             "min_coverage_percent": self.min_coverage,
             "runs": [
@@ -487,7 +509,8 @@ def judge_all(
     percent = settings.min_coverage
     reports: list[GateReport] = []
     if results is not None:
-        report = judge(results, of_metrics, percent, allow=allow, worst=worst, groups=settings.groups)
+        groups, windows = settings.groups, settings.windows
+        report = judge(results, of_metrics, percent, allow=allow, worst=worst, groups=groups, windows=windows)
         reports.append(report)
     if rankings is not None:
         reports.append(judge_rankings(rankings, of_rankings, percent, worst))
@@ -558,12 +581,14 @@ def judge(
     allow: Collection[NoticeKind] = (),
     worst: int = 5,
     groups: Groups = (),
+    windows: Mapping[str, Window] | None = None,
 ) -> GateReport:
     """Judge results of a run, and of its baseline if there is a second one. min_coverage: the percentage of the
     judged queries that each must have, and for which a metric must have a value unless allow has UNDEFINED; by
     default all, but of the run what a check of its coverage requires. worst: queries to list for each check.
-    groups: of queries, which checks name. Raises OptionError, InputError.
+    groups: of queries, which checks name. windows: of a history, by metric. Raises OptionError, InputError.
     """
+    windows = windows or {}
     percent = FULL_COVERAGE if min_coverage is None else min_coverage
     percent_defined = percent
     lacks = [_lacks(results, r, percent) for r in range(len(results.runs))]
@@ -578,8 +603,11 @@ def judge(
     by_group = {"": results, **_results_of_groups(results, checks, groups)}
     outcomes = []
     for check in checks:
-        judge_check = _against_baseline if check.needs_baseline else _require
-        outcome = judge_check(check, by_group[check.group], worst)
+        if check.of_history:
+            outcome = _against_history(check, results, windows[check.metric])
+        else:
+            judge_check = _against_baseline if check.needs_baseline else _require
+            outcome = judge_check(check, by_group[check.group], worst)
         undefined = "" if NoticeKind.UNDEFINED in allow else _undefined(check, results, percent_defined)
         if reason := outcome.reason or undefined or next(filter(None, lacks), ""):
             outcome = replace(outcome, verdict="error", reason=reason)
@@ -588,7 +616,7 @@ def judge(
         outcomes=tuple(outcomes),
         coverage=coverage_of_runs(results),
         min_coverage=percent,
-        notices=tuple(_notices(results, checks, outcomes)),
+        notices=(*_notices(results, checks, outcomes), *_of_history(results, windows)),
         inputs={"qrels": results.judged_by, "options": dict(results.options)},
     )
 
@@ -759,6 +787,36 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     return replace(outcome, verdict=verdict, worst=_fallen(values, worst))
 
 
+def _against_history(check: Check, results: Results, window: Window) -> CheckOutcome:
+    """The mean against the median of a history."""
+    value, n = _required_value(check.spec, results)
+    outcome = CheckOutcome(check, "error", value=value, mean=value, n=n)
+    if check.group:
+        return replace(outcome, reason="a history has the means of all queries, not of groups")
+    if (count := len(window.means)) < LEAST_HISTORY:
+        lacks = f"the history has {many(count, 'line', 'lines')} of {results.runs[RUN].name} that held"
+        hint = "gradeval QRELS NAME=RUN --history FILE adds one"
+        return replace(outcome, reason=f"{lacks}, and a median needs {LEAST_HISTORY}; {hint}")
+    if math.isnan(value):
+        return replace(outcome, reason=f"{check.metric} is undefined")
+    assert check.spec is not None
+    sign = -1 if check.spec.metric.higher_is_better is False else 1
+    amount = check.amount * abs(window.median) / 100 if check.is_relative else check.amount
+    gain = sign * (value - window.median)
+    bound, margin = window.median - sign * amount, amount + gain
+    outcome = replace(outcome, bound=bound, margin=margin, baseline_mean=window.median)
+    return replace(outcome, verdict="held" if at_least(margin, 0.0) else "failed")
+
+
+def _of_history(results: Results, windows: Mapping[str, Window]) -> Iterator[Notice]:
+    """The notices of lines of a history with another signature than the run has now."""
+    run = results.runs[RUN].name
+    for metric, window in windows.items():
+        count = window.differing(results.signature(RUN, metric))
+        if count and len(window.means) >= LEAST_HISTORY:
+            yield Notice(NoticeKind.SIGNATURES, run, count, metric, total=len(window.means))
+
+
 def _gains(values: comparison.QueryValues) -> Floats:
     """How much better the run is for each query, (Q,): a loss is below 0. NaN without both values."""
     gains: Floats = values.metrics[0].sign * values.differences(BASELINE, RUN)[0]
@@ -817,6 +875,7 @@ class GateConfig:
     options: Mapping[str, Any]  # those of the evaluation that the file has, by the names of Options
     name: str
     groups: Groups = ()  # of queries
+    windows: Mapping[str, Window] = field(default_factory=dict)  # of a history, by metric
 
 
 def open_config(path: str | None) -> TomlFile:
@@ -852,8 +911,12 @@ def read_config(
     baseline: Any,
     min_coverage: float | None,
     by: Any = None,
+    *,
+    of_history: bool | None = False,
 ) -> GateConfig:
-    """The configuration of a file, and of the command line: checks are added, the others come first."""
+    """The configuration of a file, and of the command line: checks are added, the others come first.
+    of_history: whether MAX_DROP compares with a history; None where there is no baseline.
+    """
     folder = os.path.dirname(file.path)
     content = file.content
     table = TABLE if os.path.basename(file.path) == PYPROJECT else ""
@@ -870,6 +933,8 @@ def read_config(
         raise OptionError("no checks given. Add --require 'nDCG@10 >= 0.45', or a file of checks with --config")
     if baseline is None and "baseline" in content:
         baseline = os.path.join(folder, content["baseline"])
+    if of_history or (of_history is None and baseline is None):
+        checks = [replace(check, of_history=check.kind == MAX_DROP) for check in checks]
     if baseline is None and (check := next((check for check in checks if check.needs_baseline), None)):
         raise OptionError(f"'{check}' compares with a baseline. Add --baseline RUN")
     if min_coverage is None and "min-coverage" in content:

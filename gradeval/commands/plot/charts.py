@@ -27,6 +27,7 @@ class Line:
     low: Floats | None = None  # the interval or range at each x, if there is one
     high: Floats | None = None
     marked: bool = False  # whether each x has a value of its own, and not a sample of a curve
+    bound: Floats | None = None  # of a gate at each x, NaN where there was none
     points: tuple[tuple[str, float, float], ...] = ()  # (name, x, y), such as the control points of φ
 
 

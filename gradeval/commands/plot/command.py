@@ -113,7 +113,7 @@ def _plot(
 @click.group(
     "plot",
     cls=cli.CommandGroup,
-    short_help="Draw means, queries and curves in the terminal; these, φ and swaps to a file.",
+    short_help="Draw means, queries, curves and histories in the terminal; these, φ and swaps to a file.",
 )
 def plot_command() -> None:
     """Draw pictures: with --save as SVG, PNG or PDF, with matplotlib; means, queries and curves in characters
@@ -285,3 +285,37 @@ def swaps_picture_command(job: Job, **options: Any) -> int:
     metric that does not depend on the number of relevance levels has the same curve for all.
     """
     return _plot(job, "swaps", **options, has_steps=True)
+
+
+@picture(
+    "history",
+    "How means went over time, from a history.",
+    example(
+        "gradeval qrels.txt nightly=bm25.run --history history.jsonl --label build=1042",
+        "gradeval plot history history.jsonl",
+        "gradeval plot history history.jsonl -m nDCG@10 --last 60 --save history.svg",
+        "gradeval plot history history.jsonl -f csv",
+    ),
+    cls=cli.Command,
+)
+@click.argument("file", type=cli.File())
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    metavar="NAME",
+    multiple=True,
+    help="These metrics only. Default: all.",
+    shell_complete=cli.complete_metric,
+)
+@click.option("--last", type=cli.Integer(1, 10**9), help="The last N entries only.")
+@picture_options("history", "changes")
+@cli.quiet_option
+@with_job(FORMATS, otherwise="table")
+def history_command(job: Job, file: str, **options: Any) -> int:
+    """The means of a history by time, with their intervals, the bounds of gates, and a gap where a signature
+    differs from that before.
+
+    FILE is what --history of gradeval and of gate appends to, or a log of -f jsonl.
+    """
+    return _plot(job, "history", file, **options)

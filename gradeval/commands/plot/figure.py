@@ -270,6 +270,8 @@ def _line(axes: Any, line: Line, position: int, count: int) -> Any:
             errors = np.array([line.y - line.low, line.high - line.y])[:, every]
             thin = {"ecolor": colour, "elinewidth": 0.6, "alpha": 0.7}
             axes.errorbar(line.x[every], line.y[every], errors, fmt="none", **thin)
+    if line.bound is not None:
+        axes.plot(line.x, line.bound, color=colour, linestyle=":", linewidth=0.8, drawstyle="steps-mid")
     if line.points:
         x, y = (np.array([point[1:] for point in line.points]).T).tolist()
         axes.plot(x, y, linestyle="", marker=marker, color=colour, markersize=5, zorder=4)

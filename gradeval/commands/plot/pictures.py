@@ -20,19 +20,21 @@ from gradeval.commands.compare import compare
 from gradeval.commands.compare.compare import PairComparison, QueryValues
 from gradeval.commands.explain.explain import Phi as PhiOfQuery
 from gradeval.commands.explain.explain import phi_of
+from gradeval.commands.history.history import read_history
+from gradeval.commands.plot import past
 from gradeval.commands.plot.charts import Axis, Bars, Charts, Line, Means, Panel
 from gradeval.commands.study import experiments, tables
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.commands.study.tables import Row, Study, StudyTable, spaced
 from gradeval.compare_options import CompareOptions
-from gradeval.errors import GradevalError, MetricError, OptionError, named, visible
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError, named, visible
 from gradeval.evaluation.evaluator import OnErrors, accepted, check_errors, complete, evaluate_all
 from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.notices import Notice, NoticeKind
-from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes
+from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes, whole
 from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
 from gradeval.render import Digits
 from gradeval.render import document as doc
@@ -40,7 +42,7 @@ from gradeval.render.printable import warned
 from gradeval.statistics.intervals import t_intervals
 from gradeval.statistics.tests import interval_of_mean
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.load import check_inputs, open_qrels
+from gradeval.tables.load import check_inputs, open_qrels, source_of
 from gradeval.tables.terms import RelevanceFunction
 
 if TYPE_CHECKING:
@@ -65,6 +67,8 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _BELOW = " (below 0)"
 _MOST_ENDS = 5  # queries that are named at either end
 _MOST_VALUES = 6  # columns of the values of curves
+_LAST = 40  # entries of a history in characters
+_GAP = "|"  # between entries with other signatures
 
 Curves = dict[Spec, dict[float, Spec]]  # metric without '@value' -> value, ascending -> metric with it
 
@@ -638,6 +642,42 @@ def swaps(
     )
 
 
+# --- history
+
+
+def history(file: Any, metrics: Metrics | None = None, *, last: int | None = None) -> Picture:
+    """How means went over time: the lines of a history, with intervals, the bounds of gates, and a gap where
+    the signature of a mean differs from that before.
+
+    file: what gradeval --history FILE appends to, or JSON Lines of -f jsonl. metrics: those that are drawn, by
+    default all. last: so many entries only. Raises InputError(s), MetricError, OptionError.
+    """
+    means = read_history(source_of(file))
+    path = source_of(file).name
+    if not means:
+        raise InputError(path, "there are no means in it", hint="gradeval --history FILE appends some")
+    if metrics is not None:
+        names = list(map(str, parse(metrics)))
+        present = list(dict.fromkeys(mean.metric for mean in means))
+        if missing := [name for name in names if name not in present]:
+            raise MetricError(f"{missing[0]} is not in {path}", hint="there are " + ", ".join(present))
+        means = [mean for mean in means if mean.metric in names]
+    if last is not None:
+        first = means[-1].entry + 1 - whole("last", last, 1, 10**9)
+        means = [mean for mean in means if mean.entry >= first]
+    series = past.series_of(means)
+    panels = tuple(past.panels_of(series))
+    names = list(dict.fromkeys(metric for metric, _ in series))
+    runs = list(dict.fromkeys(run for _, run in series))
+    return Picture(
+        name="history",
+        options={"metrics": names, "runs": runs, "history": path, **({"last": last} if last else {})},
+        tables=tuple(past.tables_of(series)),
+        panels=panels,
+        note="intervals of the means; dotted: bounds of gates; a gap: another signature",
+    )
+
+
 # --- the document
 
 
@@ -648,6 +688,10 @@ def document(picture: Picture, options: doc.RenderOptions, *, table: str | None 
         return numbers
 
     def blocks() -> Iterator[doc.Block]:
+        if picture.name == "history":
+            yield from _of_history(picture, options.digits)
+            yield from numbers.blocks() if numbers.blocks else ()
+            return
         for panel in picture.panels:
             if panel.bars is None:
                 draw = _curves if panel.means is None else _intervals
@@ -761,3 +805,23 @@ def _curves(panel: Panel, digits: Digits) -> doc.Grid:
         rows.append((visible(line.name), _drawn(_sampled(line.y, WIDTH // 2), low, high), *values, interval))
     at = [f"{x[position]:.15g}" for position in places]
     return doc.Grid(visible(panel.y.label), ("run", "curve", *at, f"interval at {at[-1]}"), rows, labels=2)
+
+
+def _of_history(picture: Picture, digits: Digits) -> Iterator[doc.Grid]:
+    """The last entries of each run, on one scale for all, with a line between segments."""
+    for panel in picture.panels:
+        y = np.concatenate([line.y[~np.isnan(line.y)] for line in panel.lines])
+        low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
+        low -= (high - low or 1.0) / 8
+        rows = []
+        for line in filter(lambda line: len(line.x), panel.lines):
+            is_gap = line.x != np.floor(line.x)
+            signs = [_GAP if gap else sign for gap, sign in zip(is_gap, _drawn(line.y, low, high), strict=True)]
+            values = line.y[~is_gap]
+            extremes = np.nanmin(values), np.nanmax(values), values[-1]
+            bounds = [] if line.bound is None else line.bound[~np.isnan(line.bound)].tolist()
+            bound = bounds[-1] if bounds else math.nan
+            numbers = (doc.number(float(value), digits) for value in (*extremes, bound))
+            rows.append((visible(line.name), "".join(signs[-_LAST:]), str(len(values)), *numbers))
+        head = ("run", "history", "entries", "lowest", "highest", "last", "bound")
+        yield doc.Grid(visible(panel.y.label), head, rows, labels=2)

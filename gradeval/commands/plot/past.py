@@ -1,0 +1,113 @@
+"""A history of means as lines: panels by metric, tables, and curves in characters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gradeval.arrays import Floats
+from gradeval.commands.history.history import Mean
+from gradeval.commands.plot.charts import Axis, Line, Panel
+from gradeval.commands.study.tables import Row, StudyTable
+from gradeval.errors import MetricError
+from gradeval.registry.spec import parse
+
+Series = dict[tuple[str, str], list[Mean]]
+"""The means of each metric and run, in order."""
+
+_COLUMNS = (
+    "run",
+    "metric",
+    "entry",
+    "time",
+    "value",
+    "low",
+    "high",
+    "n",
+    "judged",
+    "bound",
+    "verdict",
+    "segment",
+)
+
+
+def series_of(means: Sequence[Mean]) -> Series:
+    series: Series = {}
+    for mean in sorted(means, key=lambda mean: mean.entry):
+        series.setdefault((mean.metric, mean.run), []).append(mean)
+    return series
+
+
+def segments_of(means: Sequence[Mean]) -> list[int]:
+    """Of each mean the number of its segment, from 1: another signature begins another one."""
+    segments = list[int]()
+    last = ""
+    for mean in means:
+        is_other = bool(last and mean.signature and mean.signature != last)
+        segments.append((segments[-1] if segments else 1) + is_other)
+        last = mean.signature or last
+    return segments
+
+
+def changed(before: str, after: str) -> str:
+    """The parts of a signature that differ: 'rel:2 was rel:>0'."""
+    old, new = ({part.partition(":")[0]: part for part in text.split("|")} for text in (before, after))
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    return ", ".join(f"{new.get(name, f'no {name}')} was {old.get(name, f'no {name}')}" for name in names)
+
+
+def tables_of(series: Series) -> list[StudyTable]:
+    rows, changes = list[Row](), list[Row]()
+    for (metric, run), means in series.items():
+        signature = ""
+        for mean, segment in zip(means, segments_of(means), strict=True):
+            numbers = (mean.value, mean.low, mean.high, mean.n, mean.judged, mean.bound)
+            rows.append((run, metric, mean.entry + 1, mean.time, *numbers, mean.verdict, segment))
+            if signature and mean.signature not in ("", signature):
+                changes.append((run, metric, mean.entry + 1, mean.time, changed(signature, mean.signature)))
+            signature = mean.signature or signature
+    title = "Where the signatures differ"
+    return [
+        StudyTable("history", "Means of each entry", _COLUMNS, rows, shown=False),
+        StudyTable(
+            "changes", title, ("run", "metric", "entry", "time", "changed"), changes, shown=bool(changes)
+        ),
+    ]
+
+
+def panels_of(series: Series) -> Iterator[Panel]:
+    """The lines of each metric."""
+    every = [mean for means in series.values() for mean in means]
+    times = [mean.time.partition("T")[0] for mean in sorted(every, key=lambda mean: mean.entry) if mean.time]
+    label = f"Entry ({times[0]} to {times[-1]})" if times else "Entry"
+    metrics, runs = (list(dict.fromkeys(names)) for names in zip(*series, strict=True))
+    for metric in metrics:  # each has all runs, which have one legend
+        lines = tuple(_line(run, series.get((metric, run), [])) for run in runs)
+        yield Panel(metric if len(metrics) > 1 else "", Axis(label, whole=True), _axis(metric), lines)
+
+
+def _axis(metric: str) -> Axis:
+    """That of the values of a metric, which may be one of another program."""
+    try:
+        [spec] = parse(metric)
+    except (MetricError, ValueError):
+        return Axis(metric)
+    return Axis(f"Mean {spec.display}" if spec.metric.per_query else spec.display, *spec.metric.range)
+
+
+def _line(run: str, means: Sequence[Mean]) -> Line:
+    """With a gap before each further segment."""
+    rows: list[tuple[float, ...]] = []
+    segments = segments_of(means)
+    for mean, segment, before in zip(means, segments, [1, *segments], strict=False):
+        if segment != before:
+            rows.append((mean.entry + 0.5, *[math.nan] * 4))
+        rows.append((mean.entry + 1.0, mean.value, mean.low, mean.high, mean.bound))
+    x, y, low, high, bound = np.array(rows).reshape(-1, 5).T
+    return Line(run, x, y, _known(low), _known(high), marked=True, bound=_known(bound))
+
+
+def _known(values: Floats) -> Floats | None:
+    return None if np.isnan(values).all() else values

@@ -1,0 +1,189 @@
+"""The history: what eval and gate append, what is read of it, gates against its median, and its picture."""
+
+import importlib.util
+import json
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.command import fails, gradeval, query_ids, write_graded
+from helpers import each_row, raises
+
+import gradeval as package
+from gradeval import InputError, MetricError
+from gradeval.commands.history.history import Window, read_history
+from gradeval.formats.output import AppendedFile
+
+FILE = "history.jsonl"
+MEMBERS = "run query metric value low high n judged bound signature verdict".split()
+HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+
+
+@pytest.fixture(autouse=True)
+def graded(folder: Path) -> None:
+    write_graded(query_ids(60), {"good": 1, "same": 1, "bad": 9})
+
+
+def objects(path: str = FILE) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def log(*values: float, run: str = "night", path: str = FILE, **more: Any) -> None:
+    with open(path, "a") as file:
+        for value in values:
+            line = {"run": run, "query": "all", "metric": "AP", "value": value, **more}
+            file.write(json.dumps(line) + "\n")
+
+
+def test_what_is_appended() -> None:
+    """The lines of -f jsonl with more members, whatever is printed; a log of -f jsonl is a history too."""
+    call = ["qrels", "night=good.run", "-m", "AP nDCG@10 num_q runid", "--label", "build=7", "--quiet"]
+    printed = gradeval(*call, "-f", "jsonl").out
+    for form in ("table", "jsonl"):
+        done = gradeval(*call, "--history", FILE, "-f", form)
+        assert (done.code, done.err) == (0, "")
+    logged = [json.loads(line) for line in printed.splitlines()[:3]]
+    assert [list(line) for line in objects()] == [["time", "build", *MEMBERS]] * 6
+    assert [{name: line[name] for name in logged[0]} for line in objects()] == logged * 2
+    first = objects()[0]
+    assert first["low"] < first["value"] < first["high"]
+    assert (first["n"], first["judged"], first["verdict"]) == (60, 1.0, None)
+    assert first["signature"].startswith("AP|rel:>0|") and "qrels:sha256:" in first["signature"]
+    Path("log").write_text(printed * 3)
+    of_log, of_history = read_history("log"), read_history(FILE)
+    assert [mean.entry for mean in of_log] == [0] * 3 + [1] * 3 + [2] * 3
+    assert [(mean.value, mean.metric) for mean in of_log[:6]] == [
+        (mean.value, mean.metric) for mean in of_history
+    ]
+    # values of queries, and means of groups, are not read
+    Path("groups").write_text("".join(f"{query}\tg\n" for query in query_ids(60)))
+    text = gradeval("qrels", "good.run", "-m", "AP", "-q", "--by", "groups", "-f", "jsonl", "--quiet").out
+    Path("long").write_text(text)
+    assert (len(text.splitlines()), len(read_history("long"))) == (62, 1)
+
+
+def append_often(path: str, name: str) -> None:
+    file = AppendedFile(path, (), "--history")
+    for number in range(40):
+        file.append(f'"{name} {number} {"x" * 3000}"\n'.encode() * 2)
+
+
+def test_no_append_is_lost() -> None:
+    """Of several processes; lines are whole, and those of one append are together."""
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=append_often, args=(FILE, name)) for name in "abcd"]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    lines = [json.loads(line) for line in Path(FILE).read_text().splitlines()]
+    assert len(lines) == 4 * 40 * 2
+    assert lines[::2] == lines[1::2]
+    assert len(set(lines)) == 4 * 40
+
+
+def test_a_truncated_line() -> None:
+    """It is an error with its number where it is read, and the next append begins a line of its own."""
+    log(0.5, 0.6)
+    with open(FILE, "a") as file:
+        file.write('{"time": "2026-')
+    assert gradeval("qrels", "good.run", "-m", "AP", "--history", FILE, "--quiet").code == 0
+    assert len(Path(FILE).read_text().splitlines()) == 4
+    message = f"{FILE}:3: not valid JSON"
+    assert fails("plot", "history", FILE).startswith(message)
+    assert fails("gate", "qrels", "good.run", "--max-drop", "AP 1%", "--history", FILE).startswith(message)
+    assert len(Path(FILE).read_text().splitlines()) == 4
+
+
+def gate(run: str, *args: object, code: int) -> Any:
+    done = gradeval("gate", "qrels", run, "--history", FILE, "--max-drop", "AP 2%", *args)
+    assert done.code == code, done
+    return done
+
+
+def test_the_median_of_a_window_is_the_baseline() -> None:
+    """Of the lines of the run's name that held; what a gate finds is appended, with its verdict and bound."""
+    assert "0 lines of night that held, and a median needs 3" in gate("night=good.run", code=2).out
+    assert objects()[-1]["verdict"] == "error"
+    value = objects()[-1]["value"]
+    for _ in range(3):
+        gradeval("qrels", "night=good.run", "-m", "AP", "--history", FILE, "--quiet")
+    log(*[9.0] * 5, run="other")
+    log(*[9.0] * 5, verdict="failed")
+    done = gate("night=same.run", code=0)
+    assert "signatures" not in done.err
+    assert (objects()[-1]["verdict"], objects()[-1]["bound"]) == ("held", pytest.approx(0.98 * value))
+    gate("night=bad.run", code=1)
+    assert objects()[-1]["verdict"] == "failed"
+    # the last lines only, here two of four; lines with another signature count, with a warning
+    log(0.1, 0.1, signature="AP|rel:2")
+    done = gate("night=bad.run", "--window", "3", "-f", "json", "--quiet", code=0)
+    [check] = json.loads(done.out)["checks"]
+    assert (check["baseline_mean"], check["bound"]) == (0.1, pytest.approx(0.098))
+    done = gate("night=bad.run", "--window", "4", code=0)
+    assert "warning: night: 2 lines of the history, of the 4 that AP is compared with, have another" in done.err
+    # checks by query need a baseline, which --max-drop uses too where there is no --window
+    assert "Add --baseline RUN" in fails("gate", "qrels", "good.run", "--history", FILE, "--no-worse", "AP")
+    gate("night=same.run", "--baseline", "good.run", "--no-worse", "AP", code=0)
+    gate("night=bad.run", "--baseline", "good.run", code=1)
+
+
+def test_windows() -> None:
+    log(0.1, 0.2, None, 0.4, 0.3)
+    window = Window.of(read_history(FILE), "night", "AP", 3)
+    assert (len(window.means), window.median) == (3, 0.3)
+
+
+@each_row(
+    ("[1]", "[1] is not a line of a history"),
+    ('{"run": "a", "query": "all", "value": 1}', "the object has no metric"),
+    ('{"run": 1, "query": "all", "metric": "AP", "value": 1}', "run must be a string, not 1"),
+    ('{"run": "a", "query": "all", "metric": "AP", "value": true}', "value must be a number, not true"),
+    ('{"run": "a", "query": "all", "metric": "AP", "value": NaN}', "NaN is not JSON"),
+)
+def test_wrong_lines(line: str, message: str) -> None:
+    Path("wrong").write_text(f"\n{line}\n{line}\n")
+    raises(InputError.__base__, "(?i)wrong:2: .*\n?.*wrong:3: ", read_history, "wrong")
+    assert message.lower() in fails("plot", "history", "wrong").lower()
+
+
+@each_row(
+    (["qrels", "good.run", "--history", "qrels"], "--history qrels: it is one of the input files"),
+    (["qrels", "good.run", "--history", "none/h"], "does not exist"),
+    (["qrels", "good.run", "--history", "h.gz"], "cannot be appended to a compressed file"),
+    (["qrels", "good.run", "--history", "h", "-o", "h"], "name the same file"),
+    (["qrels", "good.run", "--history", "h", "--label", "n=1", "--label", "value=2"], "a member of this name"),
+    (["gate", "qrels", "good.run", "--require", "AP > 0", "--window", "5"], "--window requires --history"),
+    (["gate", "qrels", "good.run", "--init", "--history", "h"], "mutually exclusive"),
+    (["plot", "history", "qrels"], "qrels:1: not valid JSON"),
+    (["plot", "history", "empty"], "empty: there are no means in it"),
+)
+def test_errors(args: list[str], message: str) -> None:
+    Path("empty").write_text("")
+    assert message in fails(*args)
+    assert not Path("h").exists()
+
+
+def test_the_picture(tmp_path: Path) -> None:
+    log(0.5, 0.6, 0.7, low=0.4, high=0.8, signature="AP|rel:>0|n:5")
+    log(0.2, signature="AP|rel:2|n:5", bound=0.1)
+    log(0.3, 0.4, run="other")
+    log(7, run="other", metric="from another tool")
+    done = gradeval("plot", "history", FILE)
+    assert done.code == 0
+    assert "rel:2 was rel:>0" in done.out
+    assert any("|" in line and "night" in line and "0.1000" in line for line in done.out.splitlines())
+    rows = gradeval("plot", "history", FILE, "-f", "tsv", "-m", "map", "--last", "3").out.splitlines()
+    assert [" ".join(row.split("\t")[:3]) for row in rows[1:]] == [
+        "night AP 3",
+        "night AP 4",
+        "other AP 4",
+        "other AP 5",
+    ]
+    picture = package.plot.history(FILE)
+    assert [panel.title for panel in picture.panels] == ["AP", "from another tool"]
+    assert [row[-1] for row in picture.table("history").rows if row[0] == "night"] == [1, 1, 1, 2]
+    raises(MetricError, "RR is not in", package.plot.history, FILE, "RR")
+    if HAS_MATPLOTLIB:
+        assert picture.image("svg")[0] == package.plot.history(FILE).image("svg")[0]
