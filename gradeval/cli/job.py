@@ -263,6 +263,11 @@ class Job:
         return self.file is None and on_terminal()
 
     @property
+    def wants_hashes(self) -> bool:
+        """Whether what is written has the SHA-256 of files."""
+        return self.format == "json" or self.signature or self.history is not None
+
+    @property
     def style(self) -> dict[str, Any]:
         """How tables are drawn: with colours, and no wider than the terminal."""
         if not self.on_terminal:

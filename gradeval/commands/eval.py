@@ -106,9 +106,8 @@ def eval_command(
     is_streamed = _is_streamed(job)
     output = _Output(job, is_streamed, **choices)
     keeps = ((per_query or spread or bool(groups)) and not is_streamed) or job.history is not None
-    hashes = job.format == "json" or job.signature or job.history is not None
     with job.running():
-        plan = Plan(specs, chosen, shows_queries=per_query, keeps_values=keeps, hashes=hashes)
+        plan = Plan(specs, chosen, shows_queries=per_query, keeps_values=keeps, hashes=job.wants_hashes)
         results = evaluate_all(plan, job.watched(judgments), job.watched(LabelledRuns(opened)), output.on_run)
     if spread and len(results.runs) + len(results.failed) < 2:
         raise click.UsageError("--spread is over two runs or more.")
@@ -118,10 +117,6 @@ def eval_command(
     if has_failed or not job.passes(notices, runs=len(results.runs)):
         return 2
     if results.runs:
-        if job.history_file is not None:
-            from gradeval.commands.history.history import lines_of, records
-
-            job.history_file.append(lines_of(records(results, job.label)))
         output.finish(results, sort, top)
     return 2 if results.failed else 0
 
@@ -211,7 +206,13 @@ class _Output:
             self.notices = [Notice(NoticeKind.QUERY_ALL, "", 1, queries=(ALL,))]
 
     def finish(self, results: Results, sort: str | None, top: int | None) -> None:
-        """Print all runs, in this order and no more than `top`, unless they have been; and the signatures."""
+        """Append the means to the history, and print all runs, in this order and no more than `top`, unless
+        they have been; and the signatures.
+        """
+        if self.job.history_file is not None:
+            from gradeval.commands.history.history import lines_of, records
+
+            self.job.history_file.append(lines_of(records(results, self.job.label)))
         if not self.is_streamed:
             if sort is not None:
                 results = results.sorted_by(sort.removeprefix("-"), worst_first=sort.startswith("-"))

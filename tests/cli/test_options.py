@@ -244,6 +244,7 @@ def test_a_value_that_cannot_be_is_refused_in_one_line(option: str, value: str) 
     ("--interval -q -n", "--interval and -n are mutually exclusive"),
     ("--query-weights w", "w: 3 queries have no weight: "),
     ("--exclude q", "q:1: "),  # tests/evaluation/test_exclude.py has the others
+    ("--history none/h", "--history none/h: directory "),  # tests/commands/history has what is appended
 ])  # fmt: skip
 def test_flags_that_are_refused(line: str, said: str) -> None:
     Path("w").write_text("nobody\t1\n")  # tests/evaluation/test_query_weights.py has their values

@@ -96,6 +96,8 @@ def files(folder: Path) -> None:
         "values": "".join(f"AP {query} 0.{n}\n" for n, query in enumerate(query_ids(30))),
         "values2": "".join(f"AP {query} {n / 31}\n" for n, query in enumerate(query_ids(30))),
         "m.toml": MANIFEST,
+        "log": '{"run": "a", "query": "all", "metric": "AP", "value": 0.5, "low": 0.4, "signature": "AP"}\n'
+        * 2,
         "failing.toml": MANIFEST.replace('"c"', '"broken", "gone"'),
     }
     for name, text in texts.items():
@@ -191,6 +193,7 @@ CASES = {  # the exit code, and a command line
         (0, "plot curve qrels a.run b.run -m nDCG@1,3"),
         (0, "plot curve qrels a.run -m iprec_at_recall"),
         (0, "plot means qrels a.run b.run"),
+        (0, "plot history log"),
         (0, "plot phi qrels"),
         (0, "plot phi qrels --query q01"),
         (0, "plot queries qrels a.run"),

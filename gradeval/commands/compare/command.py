@@ -188,9 +188,13 @@ def _compared_runs(
 
     compared_as, evaluation = split_options(options)
     paths = runs or LabelledRuns([(None, qrels)])
-    hashes = job.format == "json" or job.signature
     results, specs = evaluate_to_compare(
-        job.watched(qrels), job.watched(paths), metrics, evaluation, hashes=hashes, shows_queries=per_query
+        job.watched(qrels),
+        job.watched(paths),
+        metrics,
+        evaluation,
+        hashes=job.wants_hashes,
+        shows_queries=per_query,
     )
     if job.report_failed(results.failed):
         if lacks_baseline(results, paths, compared_as):

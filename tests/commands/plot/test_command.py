@@ -59,7 +59,7 @@ def test_warnings(monkeypatch, tmp_path):
     strict = plot(*call, "--strict")
     assert (strict.code, strict.out) == (2, "")
     # help
-    check_help("plot", "queries", "curve", "means", "phi", "swaps")
+    check_help("plot", "queries", "curve", "history", "means", "phi", "swaps")
     # without matplotlib
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "gradeval.commands.plot.figure", raising=False)
