@@ -10,6 +10,7 @@ import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -27,8 +28,7 @@ HELD = "held"
 WINDOW = 14  # lines that a median is of, by default
 TIME = "time"
 _MEMBERS = ("run", "query", "metric", "value")
-_FURTHER = ("low", "high", "expected", "rank", "n", "judged", "bound", "signature", "verdict")
-_KNOWN = (*_MEMBERS, "group", TIME, *_FURTHER)
+_RESERVED = (*_MEMBERS, "group", TIME, "low", "high", "n", "judged", "bound", "signature", "verdict")
 
 
 class Mean(NamedTuple):
@@ -64,7 +64,7 @@ def records(
     """The lines of the means of results. specs: these metrics only. bounds: of a gate, by metric. verdict: of a
     gate. Raises OptionError for a label of a member's name.
     """
-    if taken := [name for name in label if name in _KNOWN]:
+    if taken := [name for name in label if name in _RESERVED]:
         raise OptionError(f"label {taken[0]}: a history has a member of this name")
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     bounds = bounds or {}
@@ -164,17 +164,23 @@ def _object(line: bytes, name: str, number: int) -> dict[str, Any]:
     return content
 
 
+def _labels(content: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The members before the run, which --label has put there."""
+    before = takewhile(lambda item: item[0] != "run", content.items())
+    return [item for item in before if item[0] not in ("group", TIME)]
+
+
 def _key(content: Mapping[str, Any]) -> str:
     """What the lines of one evaluation share: their time, and their labels."""
-    return json.dumps([content.get(TIME), *(item for item in content.items() if item[0] not in _KNOWN)])
+    return json.dumps([content.get(TIME), *_labels(content)])
 
 
 def _mean(content: Mapping[str, Any], entry: int) -> Mean:
-    labels = (value for name, value in content.items() if name not in _KNOWN)
+    first_label = next((str(value) for _, value in _labels(content)), "")
     numbers = {name: math.nan if content.get(name) is None else float(content[name]) for name in _NUMBERS}
     return Mean(
         entry=entry,
-        time=str(content.get(TIME) or next(labels, "")),
+        time=str(content.get(TIME) or first_label),
         run=content["run"],
         metric=content["metric"],
         n=content["n"] if isinstance(content.get("n"), int) else None,
