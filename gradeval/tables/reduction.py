@@ -193,19 +193,9 @@ def total_of(qrels: Qrels, ties: str, collapse: Collapse, wanted: Wanted | None)
     return Total(qrels, ties, collapse) if wanted is None else WithUnjudged(qrels, ties, collapse, wanted)
 
 
-def reduce_columns(
-    columns: Columns,
-    qrels: Qrels,
-    ties: str,
-    path: str,
-    collapse: Collapse = EACH,
-    *,
-    wanted: Wanted | None = None,
-) -> Reduced:
-    """Reduce a run that is in memory. wanted: of the unjudged documents. Raises InputError(s), such as for
-    duplicate documents.
-    """
-    return collect_columns(columns, lambda ties: total_of(qrels, ties, collapse, wanted), ties, path).reduced()
+def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collapse: Collapse = EACH) -> Reduced:
+    """Reduce a run that is in memory. Raises InputError(s), such as for duplicate documents."""
+    return collect_columns(columns, lambda ties: Total(qrels, ties, collapse), ties, path).reduced()
 
 
 def collect_columns(columns: Columns, begin: Callable[[str], AnyTotal], ties: str, path: str) -> AnyTotal:
@@ -227,20 +217,6 @@ def collect_columns(columns: Columns, begin: Callable[[str], AnyTotal], ties: st
     total.report(problems)
     problems.check()
     return total
-
-
-def reduce_blocks(
-    table: BlockTable,
-    qrels: Qrels,
-    ties: str,
-    jobs: int,
-    collapse: Collapse = EACH,
-    *,
-    wanted: Wanted | None = None,
-) -> Reduced:
-    """Reduce a run of any length. wanted: of the unjudged documents. Raises InputError(s)."""
-    total = collect(table, lambda: (total_of(qrels, ties, collapse, wanted), Problems(table.name)), jobs)
-    return total.reduced()
 
 
 def collect(table: BlockTable, begin: Callable[[], tuple[AnyTotal, Problems]], jobs: int) -> AnyTotal:

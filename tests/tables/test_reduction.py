@@ -20,10 +20,16 @@ from gradeval.formats.trec import run_columns
 from gradeval.notices import NoticeKind
 from gradeval.options import TIES
 from gradeval.tables import reduction
-from gradeval.tables.ranking import Collapse, Wanted
-from gradeval.tables.reduction import WithUnjudged, reduce_blocks, reduce_columns
+from gradeval.tables.ranking import EACH, Collapse, Wanted
+from gradeval.tables.reduction import WithUnjudged, collect, collect_columns, reduce_columns, total_of
 
 from .runs import JOBS, QRELS, SEEDS, SIZES, as_plain, documents_of, messages, runs, table_of, texts
+
+
+def reduce_blocks(table, qrels, ties, jobs, collapse=EACH, wanted=None):
+    return collect(
+        table, lambda: (total_of(qrels, ties, collapse, wanted), Problems(table.name)), jobs
+    ).reduced()
 
 
 @each("scattered", [False, True])
@@ -152,8 +158,9 @@ def test_every_way_gives_the_same(folder, data, collection, ties, size, jobs, sh
         patch.setattr(Cut, "expected_size", 1 << 10)
         patch.setattr(reduction, "_TOGETHER", shares)  # lines of queries that blocks cut
         check(reduce_blocks(blocks(path=piped), table, ties, jobs, collapse, wanted=wanted), table)
-    check(reduce_columns(columns, table, ties, "run", collapse, wanted=wanted), table)
-    check(reduce_columns(columns.light(), table, ties, "run", collapse, wanted=wanted), table)
+    for rows in (columns, columns.light()):
+        total = collect_columns(rows, lambda ties: total_of(table, ties, collapse, wanted), ties, "run")
+        check(total.reduced(), table)
     if collapse:
         once = reduce_columns(collapse.columns(columns), table, ties, "run")
         assert as_plain(once, table) == expected
