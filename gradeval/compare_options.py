@@ -218,10 +218,8 @@ COMPARED = {**CompareOptions.table, **opts.OF_WEIGHTED_RUNS}  # of functions tha
 def split_options(options: Mapping[str, Any]) -> tuple[CompareOptions, opts.Options]:
     """How to compare, and how to evaluate; jobs belongs to both. Raises OptionError."""
     opts.check_known(options, list(COMPARED))
-    rows = CompareOptions.table, opts.OF_WEIGHTED_RUNS
-    comparison, evaluation = ({name: options[name] for name in options if name in table} for table in rows)
-    compared_as = CompareOptions(**comparison)
-    evaluated_as = opts.Options(**evaluation)
+    compared_as = CompareOptions.of(options)
+    evaluated_as = opts.Options.of(options, without=("confidence",))
     if evaluated_as.query_weights is not None:
         compared_as.check_weights()
     return compared_as, evaluated_as

@@ -154,6 +154,13 @@ class OptionTable(Record, init=False):
         """Raise OptionError for options that are mutually exclusive."""
 
     @classmethod
+    def of(cls: type[Own], options: Mapping[str, Any], *, without: Iterable[str] = ()) -> Own:
+        """Those of the options that are declared here. without: names that another table has too. Raises
+        OptionError.
+        """
+        return cls(**{name: options[name] for name in cls.table if name in options and name not in without})
+
+    @classmethod
     def rows(cls, *, without: Iterable[str] = (), within: str | None = None) -> dict[str, Option]:
         """The options that are about none of these, and about this."""
         rows = {name: row for name, row in cls.table.items() if row.scope.isdisjoint(without)}

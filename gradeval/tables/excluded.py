@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from gradeval.arrays.strings import IdPairs, Ids
-from gradeval.formats.lines import read_documents
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 
@@ -15,6 +14,8 @@ def with_excluded(options: Options) -> Options:
     """The options, with the excluded documents read where they are those of a file. Raises InputError(s)."""
     if not isinstance(options.exclude, str):
         return options
+    from gradeval.formats.lines import read_documents  # imported only when needed
+
     return options.replace(exclude=read_documents(Source(options.exclude)))
 
 

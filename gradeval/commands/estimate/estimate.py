@@ -153,12 +153,10 @@ def estimate(
     Zrnic, "PPI++: Efficient prediction-powered inference", 2023; Oosterhuis et al., "Reliable confidence
     intervals for information retrieval evaluation using generative AI", KDD 2024.
     """
-    own = {name: value for name, value in options.items() if name in EstimateOptions.table}
-    evaluation = {name: value for name, value in options.items() if name not in EstimateOptions.table}
     judges = Judges(qrels, model_qrels)
     runs = separate_runs(qrels if runs is None else runs)
     check_errors(errors)
-    chosen = EstimateOptions(**own), Options(**evaluation)
+    chosen = EstimateOptions.of(options), Options.of(options, without=EstimateOptions.table)
     return warned(estimates_of(judges, runs, metrics, *chosen, errors=errors))
 
 

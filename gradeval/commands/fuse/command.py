@@ -79,8 +79,8 @@ def fuse_command(
     if target == "-" and on_terminal() and not writer_of(to or FORMAT).is_compressible:
         raise click.UsageError(f"a {to} file is not for a terminal: name OUT.")
     file = job.output_file(target or None, input_files(), "--output")
-    own = FuseOptions(**{name: options.pop(name) for name in FuseOptions.table})
-    evaluation = Options(**options)
+    own = FuseOptions.of(options)
+    evaluation = Options.of(options, without=FuseOptions.table)
     with job.running():
         labelled_runs = job.watched(LabelledRuns(map(labelled, runs)))
         fusing = fusing_of(job.watched(qrels), labelled_runs, own, evaluation)

@@ -147,9 +147,8 @@ def fuse(runs: Any, qrels: Any = None, **options: Unpack[FuseKeywords]) -> Fusio
     Source: Cormack, Clarke, Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
     learning methods", SIGIR 2009; sum: CombSUM of Fox and Shaw, "Combination of multiple searches", TREC-2.
     """
-    own = {name: value for name, value in options.items() if name in FuseOptions.table}
-    evaluation = {name: value for name, value in options.items() if name not in FuseOptions.table}
-    fusing = fusing_of(qrels, separate_runs(runs), FuseOptions(**own), Options(**evaluation))
+    evaluation = Options.of(options, without=FuseOptions.table)
+    fusing = fusing_of(qrels, separate_runs(runs), FuseOptions.of(options), evaluation)
     return warned(fusing.fusion(Columns.joined(list(fusing.batches()))))
 
 

@@ -72,8 +72,8 @@ def pool_command(
 
     from gradeval.commands.pool.pool import pool_of, separate_qrels
 
-    own = PoolOptions(**{name: options.pop(name) for name in PoolOptions.table})
-    evaluation = Options(**options)
+    own = PoolOptions.of(options)
+    evaluation = Options.of(options)
     with job.running():
         judgments, runs = separate_qrels(files, qrels, evaluation)
         pool = pool_of(job.watched(judgments), job.watched(runs), metrics or METRIC, own, evaluation, text=text)

@@ -188,7 +188,8 @@ class _Kernel(Record):
 def _kernel(spec: Spec, top: float, options: Options) -> _Kernel:
     """Raises MetricError for a metric without exact bounds of differences."""
     params = {name: value for name, value in spec.params.items() if name not in ("cutoff", "rel")}
-    cutoff = min(spec.cutoff or np.inf, options.depth or np.inf)
+    of_ideal = spec.cutoff or np.inf  # a depth cuts the runs alone
+    cutoff = min(of_ideal, options.depth or np.inf)
     level = spec.params.get("rel", options.rel)
     name = "" if params else spec.metric.name
 
@@ -209,7 +210,7 @@ def _kernel(spec: Spec, top: float, options: Options) -> _Kernel:
         return _Kernel(
             discounts,
             positive,
-            lambda base, grades, c: normalized_bounds(base, c, grades, top, cutoff=cutoff)[0],
+            lambda base, grades, c: normalized_bounds(base, c, grades, top, cutoff=of_ideal)[0],
         )
     if name == "P" and spec.cutoff:
         count = spec.cutoff

@@ -100,10 +100,8 @@ def pool(
     Source: depth: the pools of TREC; rrf: Cormack, Clarke, Buettcher, "Reciprocal rank fusion outperforms
     Condorcet and individual rank learning methods", SIGIR 2009.
     """
-    own = {name: value for name, value in options.items() if name in PoolOptions.table}
-    evaluation = {name: value for name, value in options.items() if name not in PoolOptions.table}
     separate = separate_runs(runs)
-    return warned(pool_of(qrels, separate, metrics, PoolOptions(**own), Options(**evaluation), text=text))
+    return warned(pool_of(qrels, separate, metrics, PoolOptions.of(options), Options.of(options), text=text))
 
 
 def separate_qrels(files: Sequence[str], qrels: str | None, options: Options) -> tuple[Any, LabelledRuns]:

@@ -15,7 +15,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, map_all
-from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, AgreementOptions, refuse, within
+from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, AgreementOptions, refuse
 from gradeval.commands.study.tables import Row, Study, StudyTable, averaged_metrics
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, GradevalError, InputError, MetricError, OptionError
@@ -112,8 +112,8 @@ def agreement(
     "The effect of topic set size on retrieval experiment error", SIGIR 2002.
     """
     specs = averaged_metrics(metrics, orders_systems=True)
-    chosen = Options(**within(OF_RUNS, options))
-    study_options = AgreementOptions(**within(AgreementOptions.table, options))
+    chosen = Options.of(options)
+    study_options = AgreementOptions.of(options)
     other_qrels = _separate_qrels(qrels2)
     if not other_qrels and chosen.merge is None:
         qrels, *other_qrels = by_judge(qrels, chosen)

@@ -14,7 +14,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, map_all, ordered_map, with_fewer
 from gradeval.commands.study import options as of_study
 from gradeval.commands.study.agreement import agreement as agreement
-from gradeval.commands.study.options import LEVELS_METRICS, DivergenceOptions, SwapsOptions, refuse, within
+from gradeval.commands.study.options import LEVELS_METRICS, DivergenceOptions, SwapsOptions, refuse
 from gradeval.commands.study.reuse import reuse as reuse
 from gradeval.commands.study.tables import (
     Row,
@@ -385,8 +385,8 @@ def divergence(
     Raises InputError, MetricError, OptionError.
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, fig. 2 and 4.
     """
-    chosen = Options(**within(OF_RUNS, options))
-    study_options = DivergenceOptions(**within(DivergenceOptions.table, options))
+    chosen = Options.of(options)
+    study_options = DivergenceOptions.of(options)
     k = study_options.cutoff
     # the paper's places of grades, in proportion, so that ranks k and k + 1 have different grades
     default = f"nDCG(gain=exp,top={k}/{(5 * k + 1) // 2}/{5 * k})@{k} nDCGphi@{k}"

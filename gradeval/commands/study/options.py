@@ -1,6 +1,6 @@
 """The metrics of studies, and the table of options of each; without numpy, since --help shows them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from gradeval import options
@@ -109,11 +109,6 @@ OF_SYSTEMS = (
     *(name for name, row in Options.table.items() if row.section == METRICS and OF_GRADES not in row.scope),
     *("queries", *Options.rows(within=OF_RUN, without=(OF_QRELS,))),
 )
-
-
-def within(table: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that have a row in the table."""
-    return {name: value for name, value in options.items() if name in table}
 
 
 def refuse(table: OptionTable, names: Iterable[str], why: str) -> None:

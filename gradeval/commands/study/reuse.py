@@ -9,7 +9,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.commands.study.agreement import JudgedCollection, collect
-from gradeval.commands.study.options import REUSE_METRICS, ReuseOptions, within
+from gradeval.commands.study.options import REUSE_METRICS, ReuseOptions
 from gradeval.commands.study.tables import Row, Study, StudyTable, averaged_metrics
 from gradeval.errors import InputError, OptionError, first_names, named
 from gradeval.evaluation.caveats import judged_share
@@ -58,8 +58,8 @@ def reuse(
     experiments?", SIGIR 1998.
     """
     specs = averaged_metrics(metrics, orders_systems=True)
-    chosen = Options(**within(OF_RUNS, options))
-    depth = ReuseOptions(**within(ReuseOptions.table, options)).pool_depth
+    chosen = Options.of(options)
+    depth = ReuseOptions.of(options).pool_depth
     check_errors(errors)
     collection, _, failed = collect(qrels, separate_runs(runs), chosen, errors=errors)
     if len(collection.runs) < 2:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import fails, gradeval
-from helpers import each, raises, some
+from helpers import each, raises, ranking, some
 
 import gradeval as package
 from gradeval import InputError, MetricError, OptionError
@@ -105,6 +105,7 @@ def test_a_sample_of_queries_depends_on_the_seed_alone() -> None:
     turned = package.pool(None, runs[::-1], **options)
     assert {row.query for row in turned.documents} == queries
     assert queries != {row.query for row in package.pool(None, runs, **options, seed=2).documents}
+    assert len({row.query for row in package.pool(None, runs, **{**options, "size": 20}).documents}) == 20
     few = "^size: there are 20 queries, fewer than 21$"
     raises(OptionError, few, package.pool, None, runs, order="sample", size=21)
     raises(OptionError, "order=sample and size require each other", package.pool, None, runs, order="sample")
@@ -123,28 +124,39 @@ def test_the_worked_effects() -> None:
     ]
 
 
-def differences(worlds: list[dict], runs: list[dict], metric: str) -> list[float]:
+def differences(worlds: list[dict], runs: list[dict], metric: str, **options: object) -> list[float]:
     """Of the means of two runs, in each world of judgments: evaluated together, as queries of their own."""
     qrels = {f"{n} {query}": judged for n, world in enumerate(worlds) for query, judged in world.items()}
-    rankings = [{f"{n} {q}": of for n in range(len(worlds)) for q, of in run.items()} for run in runs]
-    first, second = package.evaluate(qrels, rankings, metric).runs
+    rankings = [{f"{n} {q}": run[q] for n, world in enumerate(worlds) for q in world} for run in runs]
+    first, second = package.evaluate(qrels, rankings, metric, **options).runs
     return (second.values[0] - first.values[0]).reshape(len(worlds), -1).mean(axis=1).tolist()
 
 
 @each("seed", some(range(3), 2))
-@each("metric", ["nDCG@3", "P(rel=2)@2", "R@3", "DCG@2", "AP"])
-def test_effects_and_decisions_are_those_of_all_judgments(seed: int, metric: str) -> None:
-    """All grades of all unjudged documents of two queries, tried one by one."""
+@each("metric, options", [
+    ("nDCG@3", {}), ("P(rel=2)@2", {}), ("R@3", {"rel": 2}), ("DCG@2", {"query_ids": ("q1",)}), ("AP", {}),
+    ("nDCG", {"depth": 2}), ("AP", {"rel": 2, "depth": 3}), ("P@3", {"query_ids": ("q2",), "rel": 2}),
+])  # fmt: skip
+def test_effects_and_decisions_are_those_of_all_judgments(seed: int, metric: str, options: dict) -> None:
+    """All grades of all unjudged documents of two queries, tried one by one. A third is in the runs only."""
     draw = random.Random(seed)
     names = [f"d{n}" for n in range(5)]
-    runs = [{q: {d: draw.random() for d in draw.sample(names, 4)} for q in ("q1", "q2")} for _ in range(2)]
-    qrels = {q: {d: draw.choice([0, 0, 1, 2]) for d in draw.sample(names, 3)} | {"x": 2} for q in ("q1", "q2")}
-    unjudged = {(q, d) for run in runs for q in run for d in run[q] if d not in qrels[q]}
+    runs = [{f"q{n}": {d: draw.random() for d in draw.sample(names, 4)} for n in (1, 2, 3)} for _ in range(2)]
+    whole = {q: {d: draw.choice([0, 0, 1, 2]) for d in draw.sample(names, 3)} | {"x": 2} for q in ("q1", "q2")}
+    of_values = {name: value for name, value in options.items() if name != "query_ids"}
+    qrels = {query: whole[query] for query in options.get("query_ids", whole)}
+    unjudged = {
+        (q, d)
+        for run in runs
+        for q in qrels
+        for d in ranking(run[q])[: options.get("depth")]
+        if d not in qrels[q]
+    }
     judged = {}
     for grades in itertools.product((0, 1, 2), repeat=len(unjudged)):
         world = dict(zip(sorted(unjudged), grades, strict=True))
         judged[grades] = {q: qrels[q] | {d: g for (of, d), g in world.items() if of == q} for q in qrels}
-    now, *values = differences([qrels, *judged.values()], runs, metric)
+    now, *values = differences([qrels, *judged.values()], runs, metric, **of_values)
     worlds = dict(zip(judged, values, strict=True))
     sign = -1 if now < 0 else 1
 
@@ -157,14 +169,14 @@ def test_effects_and_decisions_are_those_of_all_judgments(seed: int, metric: str
         lowest = min(sign * value for value in worlds.values())
         return min(sign * value for grades, value in worlds.items() if not grades[n]) - lowest
 
-    found = package.pool(qrels, runs, metric, order="effect")
+    found = package.pool(whole, runs, metric, order="effect", **options)
     expected = {pair: change(n) for n, pair in enumerate(sorted(unjudged))}
     assert {row[:2]: row.effect for row in found.documents} == pytest.approx(expected, abs=1e-11)
     assert [row.effect for row in found.documents] == sorted(expected.values(), reverse=True) or unjudged
     if metric == "AP":
-        raises(MetricError, "order decide takes nDCG@k", package.pool, qrels, runs, metric)
+        raises(MetricError, "order decide takes nDCG@k", package.pool, whole, runs, metric)
         return
-    decided = package.pool(qrels, runs, metric)
+    decided = package.pool(whole, runs, metric, **options)
     gains = [gain(n) for n in range(len(unjudged))]
     assert decided.difference == pytest.approx(now, abs=1e-12)
     is_decided = min(sign * value for value in worlds.values()) > 1e-12
