@@ -54,6 +54,7 @@ NAMED = {
     "rank_eval": {"metric_score": 0.5, "details": DETAILS, "failures": {}},
     "rank_eval of 6": {"rank_eval": {"metric_score": 0.5, "details": DETAILS}},
     "hits alone": {"q": {"hits": {"hits": SCORED["hits"]["hits"]}}, "r": SORTED},
+    "aggregations": {"q": {**AGGREGATIONS, **SCORED}, "r": SORTED},
     "Solr": {
         "q": solr({"id": "é", "title": [], "score": 1.5}, {"score": 1, "id": "b"}),
         "r": solr({"id": "b"}, {"id": "a"}),

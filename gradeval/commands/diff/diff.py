@@ -184,11 +184,9 @@ def diff(
     Source: Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", TOIS 2010; ties: Corsi and
     Urbano, "The treatment of ties in rank-biased overlap", SIGIR 2024.
     """
-    own = {name: value for name, value in options.items() if name in DiffOptions.table}
-    evaluation = {name: value for name, value in options.items() if name not in DiffOptions.table}
     check_errors(errors)
     runs = DiffedRuns.of(separate_runs(old), separate_runs(new))
-    chosen = DiffOptions(**own), Options(**evaluation)
+    chosen = DiffOptions.of(options), Options.of(options, without=DiffOptions.table)
     made = diff_of(runs, *chosen, judges=JudgedDiff(qrels, metrics), text=text)
     for failed in made.failed if errors == "raise" else ():
         raise failed.error

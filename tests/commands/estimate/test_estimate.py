@@ -11,7 +11,7 @@ from scipy import stats
 
 import gradeval as package
 from gradeval import InputError, OptionError
-from gradeval.commands.estimate.estimate import Estimates
+from gradeval.commands.estimate.estimate import LEAST_QUERIES, Estimates, _Sample
 from gradeval.notices import NoticeKind
 from gradeval.statistics.predicted import predicted_mean
 
@@ -107,8 +107,17 @@ def test_options() -> None:
     assert max(one.high for one in estimated(runs=perfect).estimates) <= 1
 
 
+def test_a_query_without_a_value_by_people_is_not_one_that_they_have_not_judged() -> None:
+    values = np.array([0.5, np.nan, np.nan]), np.array([0.25, 0.75, 1.0])
+    people, model, others = _Sample.of(*values, is_judged=np.array([True, True, False]))
+    assert [people.tolist(), model.tolist(), others.tolist()] == [[0.5], [0.25], [1.0]]
+
+
 def test_warnings() -> None:
     assert kinds(estimated(model=PEOPLE)) == []
+    for count, expected in ((LEAST_QUERIES, ["few_queries"]), (14, ["few_queries"]), (15, [])):
+        some = {query: PEOPLE[query] for query in [*PEOPLE][:count]}
+        assert kinds(estimated(some, model=PEOPLE, metrics="AP")) == expected, count
     people, model, runs = made(favoured=0.8)
     few = {query: people[query] for query in list(people)[:14]}
     found = estimated(few, model, runs, "nDCG@5")

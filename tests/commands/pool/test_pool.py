@@ -181,6 +181,9 @@ def test_effects_and_decisions_are_those_of_all_judgments(seed: int, metric: str
     assert decided.difference == pytest.approx(now, abs=1e-12)
     is_decided = min(sign * value for value in worlds.values()) > 1e-12
     assert (decided.forecast == 0) == is_decided
+    if is_decided:
+        of_each = dict(zip(sorted(unjudged), gains, strict=True))
+        assert {row[:2]: row.effect for row in decided.documents} == pytest.approx(of_each, abs=1e-11)
     assert not gains or decided.documents[0].effect == pytest.approx(max(gains), abs=1e-11)
 
 

@@ -3,13 +3,16 @@
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from cli.command import fails, gradeval
 from helpers import each, raises, some
 
 import gradeval as package
 from gradeval import InputError, OptionError
+from gradeval.commands.study.reuse import _Orders
 
 RUNS = {
     name: {"1": {document: -rank for rank, document in enumerate(text.split())}}
@@ -61,6 +64,13 @@ def test_random_cases_are_those_of_removed_judgments(seed: int) -> None:
             means = {name: found.mean(n, row["metric"]) for n, name in enumerate(runs)}
             assert row[mean] == pytest.approx(means[run], abs=1e-12)
             assert row[rank] == 1 + sum(means[other] > means[run] + 1e-12 for other in runs)
+
+
+def test_the_first_rank_is_that_of_the_lowest_mean_where_lower_is_better() -> None:
+    for higher_is_better, ranks in ((True, (1, 2)), (False, (3, 2))):
+        spec = SimpleNamespace(metric=SimpleNamespace(higher_is_better=higher_is_better))
+        orders = _Orders(spec, np.array([0.5, 0.25, 0.125]), np.array([0.25, 0.5, 0.125]))
+        assert orders.of(0)[3:5] == ranks
 
 
 def test_the_command(folder: Path) -> None:
