@@ -262,34 +262,39 @@ class Segments:
 
 def _lower_before_in_order(block: Floats) -> Ints:
     """How many entries before each are lower, (R, n); each row has 0, 1, … in some order, then inf. Columns and
-    positions are cut into √n parts of √n: a pair is in two parts by both, in one by column, or by position.
+    positions are cut into parts of about √n: a pair is in two parts by both, in one by column, or by position.
     """
     count, width = block.shape
-    size = math.isqrt(width - 1) + 1
-    column = np.arange(size * size)
+    shift = (int(width - 1).bit_length() + 1) // 2  # a power of two, since divisions take longest
+    size = 1 << shift
+    parts = -(-width // size)
+    column = np.arange(parts * size)
     position = np.tile(column, (count, 1))
     position[:, :width] = np.where(np.isinf(block), column[:width], block)
     row = np.arange(count)[:, None]
+    cell = position + row * len(column)  # of a table by row and position
     column_of = np.empty_like(position)
-    column_of[row, position] = column
+    column_of.ravel()[cell] = column
     # by parts: those before in another part of the columns, and in another, lower part of the positions
-    cell = (row * size + column // size) * size + position // size
-    cells = np.bincount(cell.ravel(), minlength=position.size).reshape(count, size, size)
-    both = np.zeros((count, size + 1, size + 1), np.int64)
-    both[:, 1:, 1:] = cells.cumsum(axis=1).cumsum(axis=2)
-    lower: Ints = np.ascontiguousarray(both[:, :-1, :-1]).ravel()[cell]
-    lower += _lower_above(position.reshape(-1, size).T).T.reshape(position.shape)
-    lower[row, column_of] += _lower_above((column_of // size).reshape(-1, size).T).T.reshape(position.shape)
+    part = (row * parts + (column >> shift)) * parts + (position >> shift)
+    counts = np.bincount(part.ravel(), minlength=count * parts * parts).reshape(count, parts, parts)
+    both = np.zeros((count, parts + 1, parts + 1), np.int64)
+    both[:, 1:, 1:] = counts.cumsum(axis=1).cumsum(axis=2)
+    lower: Ints = np.ascontiguousarray(both[:, :-1, :-1]).ravel().take(part)
+    lower += _lower_above(position.reshape(-1, size)).reshape(position.shape)
+    lower += _lower_above((column_of >> shift).reshape(-1, size)).ravel().take(cell)
     return lower[:, :width]
 
 
-def _lower_above(table: Ints) -> Ints:
-    """How many entries above each in its column are lower; with one column after the other this is fast."""
-    small: NDArray[Any] = np.ascontiguousarray(table, np.int16 if table.max() < 2**15 else np.int64)
-    lower = np.zeros(table.shape, small.dtype)
-    for above in range(len(table) - 1):
-        lower[above + 1 :] += small[above + 1 :] > small[above]
-    return lower
+def _lower_above(table: Ints) -> NDArray[Any]:
+    """How many entries before each in its row are lower. Short rows are compared a column at a time."""
+    small = np.int16 if table.max(initial=0) < 2**15 else np.int64
+    columns: NDArray[Any] = np.ascontiguousarray(table.T, small)
+    lower = np.zeros(columns.shape, np.uint8 if len(columns) <= 256 else np.int64)
+    for before in range(len(columns) - 1):
+        lower[before + 1 :] += (columns[before + 1 :] > columns[before]).view(np.uint8)
+    rows: NDArray[Any] = lower.T
+    return rows
 
 
 def _nth_largest(rows: Floats, n: int) -> Floats:

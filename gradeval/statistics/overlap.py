@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
-from gradeval.arrays.segments import Segments, ranges, ratio
+from gradeval.arrays.segments import Segments, ranges, ratio, stable_order
 from gradeval.records import Record
 
 NEGLIGIBLE = 40  # e^-40 of the weight of the first rank does not change a sum
@@ -41,6 +41,11 @@ class RankedLists(Record, eq=False):
         lengths = np.diff(starts, append=len(self.is_tied))
         first = (self.segments.place[starts] + 1).repeat(lengths)
         return first, first + lengths.repeat(lengths) - 1
+
+    @cached_property
+    def group(self) -> Ints:
+        """A number for each document, which those with its score share, ascending over all lists, (N,)."""
+        return np.cumsum(~self.is_tied)
 
     @cached_property
     def in_ties(self) -> Bools:
@@ -130,7 +135,9 @@ class RankedPairs(Record, eq=False):
             return self
         old, new = (side.first(depth) for side in self.lists)
         lengths = np.array([old.segments.lengths, new.segments.lengths])
-        within = np.flatnonzero((self.ranks <= lengths[:, self.query]).all(axis=0))
+        is_cut = lengths.max() <= depth  # which is usual, and faster
+        limits = depth if is_cut else lengths[:, self.query]
+        within = np.flatnonzero((self.ranks <= limits).all(axis=0))
         begins = np.array([side.segments.offsets[self.query[within]] for side in (old, new)])
         return RankedPairs((old, new), begins + self.ranks[:, within] - 1)
 
@@ -345,43 +352,34 @@ def correlations(pairs: RankedPairs) -> tuple[Floats, Floats]:
     surplus = within.sum(2 * pairs.above_in_both - within.place)
     apart = np.tile(within.lengths * (within.lengths - 1) / 2, (2, 1))
     if any(side.has_ties for side in pairs.lists):
-        first, second, both = _tied_pairs(pairs)
-        surplus -= first.surplus + second.surplus - both.surplus
-        apart -= [first.pairs, second.pairs]
+        of_tied, tied = _tied_pairs(pairs)
+        surplus -= of_tied[0] + of_tied[1] - of_tied[2]
+        apart -= tied[:2]
     tau = ratio(surplus, np.sqrt(apart[0]) * np.sqrt(apart[1]), empty=np.nan)
     return tau.round(_SAME), _tau_ap(pairs).round(_SAME)
 
 
-class _Surplus(NamedTuple):
-    """Pairs of documents, (Q,) each."""
-
-    surplus: Floats  # those in the same order by rank in both lists less the others
-    pairs: Floats
-
-
-def _tied_pairs(pairs: RankedPairs) -> Iterator[_Surplus]:
-    """Those tied in the first list, in the second, and in both."""
+def _tied_pairs(pairs: RankedPairs) -> tuple[Floats, Floats]:
+    """Pairs of documents tied in the first list, in the second, and in both, (3, Q): those in the same order by
+    rank in both lists less the others; and all.
+    """
     old, new = (side.in_ties[rows] for side, rows in zip(pairs.lists, pairs.rows, strict=True))
-    yield _tied(pairs, old, (0,))
-    yield _tied(pairs, new, (1,))
-    yield _tied(pairs, old & new, (0, 1))
-
-
-def _tied(pairs: RankedPairs, are_tied: Bools, sides: Sequence[int]) -> _Surplus:
-    """are_tied: which documents are, in the lists of these sides."""
-    documents = np.flatnonzero(are_tied)
-    query = pairs.query[documents]
-    tops = [pairs.lists[side].spans[0][pairs.rows[side, documents]] for side in sides]
-    old, new = pairs.ranks[:, documents]
-    order = np.lexsort((old, *tops, query))
-    columns = np.array([query, *tops])[:, order]
-    starts = np.flatnonzero((np.diff(columns, axis=1, prepend=-1) != 0).any(axis=0))
+    kinds = [np.flatnonzero(are_tied) for are_tied in (old, new, old & new)]  # by rank in the first list
+    kind = np.arange(3).repeat([len(rows) for rows in kinds])
+    documents = np.concatenate(kinds)
+    groups = [side.group[rows[documents]] for side, rows in zip(pairs.lists, pairs.rows, strict=True)]
+    keys = np.array([kind, np.where(kind == 1, 0, groups[0]), np.where(kind == 0, 0, groups[1])])
+    order = stable_order(*keys)
+    documents, keys = documents[order], keys[:, order]
+    starts = np.flatnonzero((np.diff(keys, axis=1, prepend=-1) != 0).any(axis=0))
     within = Segments(np.append(starts, len(order)))
     position = np.empty_like(order)
-    position[np.lexsort((new[order], within.query))] = within.place
+    position[stable_order(within.query, pairs.ranks[1, documents])] = within.place
     surplus = 2 * within.lower_before_in_order(position) - within.place
-    sums = (np.bincount(columns[0], values, pairs.count) for values in (surplus, within.place))
-    return _Surplus(*(total.astype(np.float64, copy=False) for total in sums))
+    cell = keys[0] * pairs.count + pairs.query[documents]
+    sums = (np.bincount(cell, values, 3 * pairs.count) for values in (surplus, within.place))
+    by_kind = [total.astype(np.float64, copy=False).reshape(3, -1) for total in sums]
+    return by_kind[0], by_kind[1]
 
 
 def _tau_ap(pairs: RankedPairs) -> Floats:

@@ -315,7 +315,23 @@ def scores(folder: Path) -> Benchmark:
     )
 
 
+def changed(folder: Path) -> Benchmark:
+    """Two runs of (a)'s size against each other, without judgments."""
+    old, new = folder / "bm25.txt", folder / "new.txt"
+    diff = replace(gradeval("gradeval diff", "diff", old, new), values=None)
+    return Benchmark(
+        "diff of two runs of (a)'s size, against the evaluation of one",
+        [gradeval(OURS, folder / "qrels.txt", old, *METRICS), diff],
+        [
+            Target("wall time, of evaluating one", 3, wall(diff.name, OURS)),
+            Target("peak memory, MiB", 500, peak(diff.name)),
+        ],
+        "no peer compares whole runs by RBO with ties",
+    )
+
+
 SUITE: dict[str, Callable[[Path], Benchmark]] = {
     "a": msmarco, "b": many_queries, "c": small, "d": deep, "e": letor, "f": twenty_runs, "g": shuffled,
     "h": in_memory, "i": on_spark, "j": scores, "k": many_runs,
+    "l": changed,
 }  # fmt: skip

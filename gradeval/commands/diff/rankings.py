@@ -166,6 +166,7 @@ class Baseline(Record, eq=False):
         ranked = FirstRanks.joined(parts)
         grades = np.broadcast_to(np.zeros(1), len(ranked.is_tied))  # takes no memory
         qrels = Qrels(run.path, ranked.queries, ranked.segments.offsets, ranked.documents, grades)
+        assert len(qrels.keys) == len(grades)  # made here, since threads would all make them
         return cls(
             name, qrels, ranked.is_tied, line.argsort(kind="stable"), cut=cut, depth=depth, notices=notices
         )
