@@ -182,22 +182,18 @@ def test_completion_of_public_names() -> None:
         assert {name for name in names if name[0] != "_"} == {*getattr(gradeval, module).__all__}
 
 
-RIGHT = """
-import gradeval
-from ir_measures import AP, nDCG
-
-results = gradeval.evaluate("qrels", ["a.run"], "nDCG@10", ties="worst", rel=2, query_ids=["1"], no_relevant=1)
-gradeval.Evaluator("qrels", depth=10, columns={"query": "user"}).evaluate("a.run").mean(0, "AP")
-gradeval.compare("qrels", ["a", "b"], test="sign", correction=None, ties="best", by={"1": "short"})
-results.compare(all_pairs=True, test="tukey")
-gradeval.explain("qrels", "a.run", ties="input")
-gradeval.plot.curve("qrels", "a.run", judged_only=True, confidence=90)
-gradeval.read_run("a.run", run_format="msmarco")
-gradeval.evaluate("qrels", "a.run", [nDCG @ 10, AP, "RR"]).compare(AP)
-gradeval.compare("qrels", ["a", "b"], AP).render("latex", digits="full")
-gradeval.score_arrays([AP], grade=[1], score=[1], ties="expected", rel=">0", no_relevant="skip")
-"""
+CALLS = Path(__file__).with_name("calls.py")
 WRONG = [
+    "from gradeval import evalute",
+    "from gradeval.plot import curv",
+    "gradeval.compair(QRELS, RUNS)",
+    "gradeval.plot.mean(QRELS, RUNS)",
+    "gradeval.study.swap()",
+    "results.means_frames()",
+    "comparison.comparison",
+    'gradeval.gate(QRELS, "bm25.run", requires="AP >= 0.2")',
+    'gradeval.fuse(RUNS, method="rff")',
+    "report.exitcode",
     'gradeval.evaluate("qrels", "a.run", tie="worst")',
     'gradeval.evaluate("qrels", "a.run", ties="wrst")',
     'gradeval.compare("qrels", ["a", "b"], test="wilcoxn")',
@@ -215,7 +211,9 @@ WRONG = [
 @pytest.mark.slow
 def test_type_checkers_find_what_is_misspelt(tmp_path: Path) -> None:
     api = pytest.importorskip("mypy.api")
-    right = RIGHT.splitlines()
+    right = CALLS.read_text("utf-8").splitlines()
+    unused = [name for name in gradeval.__all__ if not re.search(rf"\b{name}\b", "\n".join(right))]
+    assert unused == []
     (tmp_path / "calls.py").write_text("\n".join([*right, *WRONG, ""]))
     (tmp_path / "mypy.ini").write_text("[mypy]\n")
     options = ["--strict", "--config-file", str(tmp_path / "mypy.ini"), "--cache-dir", str(tmp_path / "cache")]

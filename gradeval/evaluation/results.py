@@ -18,7 +18,7 @@ from gradeval.evaluation.score import summarize, summarize_expected
 from gradeval.notices import Notices
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes
 from gradeval.records import Record
-from gradeval.registry.spec import Metrics, Spec, parse
+from gradeval.registry.spec import Measure, Metrics, Spec, parse
 from gradeval.render.printable import WithNotices, frame_of, library, warned
 
 if TYPE_CHECKING:
@@ -243,11 +243,13 @@ class RunMeans(dict[str, float]):
         super().__init__(means)
         self._specs = specs
 
-    def __missing__(self, metric: str | Spec) -> float:
+    def __getitem__(self, metric: str | Spec | Measure) -> float:
+        if isinstance(metric, str) and metric in self:
+            return super().__getitem__(metric)
         name = str(self._specs[position_of(metric, self._specs)])
         if name not in self:
             raise MetricError(f"{name} has no summary")
-        return self[name]
+        return super().__getitem__(name)
 
 
 class Results(Record, WithNotices, eq=False):
@@ -355,7 +357,7 @@ class Results(Record, WithNotices, eq=False):
             runs.append(run.replace(values=np.concatenate([run.values, nothing]), tie_range=None, bounds=None))
         return self.replace(specs=(*self.specs, *new), runs=tuple(runs), without_relevant=None)
 
-    def sorted_by(self, metric: str | Spec | int, *, worst_first: bool = False) -> Results:
+    def sorted_by(self, metric: str | Spec | Measure | int, *, worst_first: bool = False) -> Results:
         """The same results with the runs ordered by the summary value of a metric, the best first. For a metric
         where neither high nor low is better, such as a count, the highest is first. Undefined values are last,
         and runs with equal values stay in order.
@@ -388,7 +390,7 @@ class Results(Record, WithNotices, eq=False):
 
         return bibtex(spec.metric for spec in self.specs)
 
-    def ranks(self, metric: str | Spec | int, digits: int | Literal["full"] = 4) -> list[int | None]:
+    def ranks(self, metric: str | Spec | Measure | int, digits: int | Literal["full"] = 4) -> list[int | None]:
         """The rank of each run by its mean of a metric, 1 for the best; means that are printed alike with these
         digits share a rank. Where neither high nor low is better the highest is the first. None: undefined.
         """
@@ -403,11 +405,11 @@ class Results(Record, WithNotices, eq=False):
         pairs = zip(self.runs, self._summaries, strict=True)
         return self.replace(runs=tuple(run.taken(nothing).replace(summary=summary) for run, summary in pairs))
 
-    def mean(self, run: str | int, metric: str | Spec | int) -> float:
+    def mean(self, run: str | int, metric: str | Spec | Measure | int) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
         return float(self.means[self._run(run), self._numeric(metric)])
 
-    def range(self, run: str | int, metric: str | Spec | int) -> tuple[float, float]:
+    def range(self, run: str | int, metric: str | Spec | Measure | int) -> tuple[float, float]:
         """The lowest and the highest summary value over the orders of tied scores that were tried. For a metric
         with the invariant PROMOTION_HELPS these are the limits over all orders. Raises OptionError for results
         that were evaluated without tie_range.
@@ -420,7 +422,7 @@ class Results(Record, WithNotices, eq=False):
         """Whether values have bounds over missing judgments."""
         return any(run.bounds is not None for run in self.runs)
 
-    def bounds(self, run: str | int, metric: str | Spec | int) -> tuple[float, float]:
+    def bounds(self, run: str | int, metric: str | Spec | Measure | int) -> tuple[float, float]:
         """The lowest and the highest summary value that judgments of the unjudged documents retrieved could
         give; (NaN, NaN) for a metric without bounds. These are worst cases, not an interval of confidence.
         Raises OptionError for results that were evaluated without bounds.
@@ -434,7 +436,7 @@ class Results(Record, WithNotices, eq=False):
     def interval(
         self,
         run: str | int,
-        metric: str | Spec | int,
+        metric: str | Spec | Measure | int,
         confidence: float | None = None,
         method: str | None = None,
     ) -> tuple[float, float]:
@@ -478,7 +480,7 @@ class Results(Record, WithNotices, eq=False):
         limits = [(outcome.low, outcome.high) for outcome in tested if not math.isnan(outcome.low)]
         return sum(low <= 0 <= high for low, high in limits), len(limits)
 
-    def signature(self, run: str | int, metric: str | Spec | int) -> str:
+    def signature(self, run: str | int, metric: str | Spec | Measure | int) -> str:
         """What decides a mean, in one line: 'nDCG@10|gain:linear|rel:>0|ties:trec|…|n:50|gradeval:0.9.0'. The
         metric; gain (where it has one), rel, ties, queries, no_relevant; other options where they are not the
         defaults; the first 8 digits of the SHA-256 of query_ids, query_weights, the qrels and group sizes,
@@ -501,22 +503,22 @@ class Results(Record, WithNotices, eq=False):
                 texts += same if len(same) == 1 else [f"{name}: {text}" for name, text in of_runs.items()]
         return texts
 
-    def undefined(self, run: str | int, metric: str | Spec | int) -> int:
+    def undefined(self, run: str | int, metric: str | Spec | Measure | int) -> int:
         """The number of counted queries whose value is undefined, and excluded from the mean."""
         return int(self._summaries[self._run(run)].undefined[self._numeric(metric)])
 
-    def values(self, run: str | int, metric: str | Spec | int) -> Floats:
+    def values(self, run: str | int, metric: str | Spec | Measure | int) -> Floats:
         """The value of each query in qrels order, (Q,): NaN where undefined or not counted."""
         result = self.runs[self._run(run)]
         return np.where(result.counted, result.values[self._numeric(metric)], np.nan)
 
-    def per_query(self, run: str | int, metric: str | Spec | int) -> dict[str, float]:
+    def per_query(self, run: str | int, metric: str | Spec | Measure | int) -> dict[str, float]:
         """Query id -> value, for the counted queries in qrels order."""
         result = self.runs[self._run(run)]
         values = result.values[self._numeric(metric), result.counted]
         return dict(zip(self.counted_queries(run), values.tolist(), strict=True))
 
-    def texts(self, run: str | int, metric: str | Spec | int) -> dict[str, str]:
+    def texts(self, run: str | int, metric: str | Spec | Measure | int) -> dict[str, str]:
         """Query id -> value of a text metric, for the counted queries in qrels order."""
         result, m = self.runs[self._run(run)], position_of(metric, self.specs)
         if m not in result.texts:
@@ -577,7 +579,7 @@ class Results(Record, WithNotices, eq=False):
             of_metric.pop()
         return tuple(MetricColumn(spec, values) for values in of_metric)
 
-    def __getitem__(self, metric: str | Spec | int) -> dict[str, float]:
+    def __getitem__(self, metric: str | Spec | Measure | int) -> dict[str, float]:
         """The mean of a metric for each run, by name."""
         m = self._numeric(metric)
         return dict(zip([run.name for run in self.runs], self.means[:, m].tolist(), strict=True))
@@ -730,7 +732,7 @@ class Results(Record, WithNotices, eq=False):
             raise GradevalError(f"unknown run '{run}': the runs are {', '.join(names) or 'none'}")
         return names.index(run)
 
-    def _numeric(self, metric: str | Spec | int) -> int:
+    def _numeric(self, metric: str | Spec | Measure | int) -> int:
         m = position_of(metric, self.specs)
         if self.specs[m].metric.text:
             raise MetricError(f"{self.specs[m]} is text", hint="use Results.texts()")
@@ -763,7 +765,7 @@ def specs_of(results: Results, metrics: Metrics | None) -> list[Spec] | None:
     return [results.specs[position_of(spec, results.specs)] for spec in parse(metrics)]
 
 
-def position_of(metric: str | Spec | int, specs: Sequence[Spec]) -> int:
+def position_of(metric: str | Spec | Measure | int, specs: Sequence[Spec]) -> int:
     """The position of a metric among those that were evaluated. Raises MetricError."""
     if isinstance(metric, Integral):
         return _position(metric, len(specs), "metric")

@@ -12,7 +12,7 @@ from gradeval.arrays import Floats, NDArray
 from gradeval.errors import MetricError, NoExpectedValueError, OptionError
 from gradeval.evaluation.score import Scored, check_expected, prepared, scored, summarize
 from gradeval.options import EXPECTED, Options
-from gradeval.registry.spec import Metrics, Spec, parse, parse_one
+from gradeval.registry.spec import Measure, Metrics, Spec, parse, parse_one
 from gradeval.tables.documents import Documents, array_of, of_columns, of_rows, weights_of
 from gradeval.tables.qrels import shares_of
 
@@ -31,7 +31,7 @@ class Scores(Mapping[str, float]):
         self._specs, self._values, self.queries = tuple(specs), values, queries
         self._means: dict[str, float] = dict(zip(map(str, specs), means.tolist(), strict=True))
 
-    def __getitem__(self, metric: str | Spec) -> float:
+    def __getitem__(self, metric: str | Spec | Measure) -> float:
         name = metric if isinstance(metric, str) and metric in self._means else None
         return self._means[name or str(self._specs[self._index(metric)])]
 
@@ -44,12 +44,12 @@ class Scores(Mapping[str, float]):
     def __repr__(self) -> str:
         return f"Scores({self._means!r})"
 
-    def per_query(self, metric: str | Spec) -> Floats:
+    def per_query(self, metric: str | Spec | Measure) -> Floats:
         """The value of each query, in the order of `queries`, (Q,); NaN where the metric is undefined."""
         values: Floats = self._values[self._index(metric)].copy()
         return values
 
-    def _index(self, metric: str | Spec) -> int:
+    def _index(self, metric: str | Spec | Measure) -> int:
         specs = parse_one(metric) if isinstance(metric, str) else []
         if not isinstance(metric, (str, int)):
             specs = [metric] if isinstance(metric, Spec) else parse(metric)

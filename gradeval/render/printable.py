@@ -209,8 +209,9 @@ def _is_shown(line: str) -> bool:
 def warn(text: str) -> None:
     """Warn at the line that called gradeval."""
     if (cell := _cell()) is not None:
-        first = next((rule for rule in warnings.filters if issubclass(EvaluationWarning, rule[2])), None)
-        if first is None or first[0] != "ignore":
+        rules = (rule for rule in warnings.filters if issubclass(EvaluationWarning, rule[2]))
+        actions = [action for action, message, _, module, _ in rules if message is None and module is None]
+        if "ignore" not in actions[:1]:
             _CELLS[text] = cell
     frame = sys._getframe()
     level = 1

@@ -29,7 +29,7 @@ from gradeval.evaluation.saved import common_metrics
 from gradeval.evaluation.score import weighted_means
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Notice, NoticeKind, Notices, lines
 from gradeval.options import COMPARED_METRICS, Options, takes
-from gradeval.registry.spec import Metrics, Spec, parse, usable
+from gradeval.registry.spec import Measure, Metrics, Spec, parse, usable
 from gradeval.render.document import exact
 from gradeval.render.printable import Tabular, WithNotices, warned
 from gradeval.statistics import multiple, tests
@@ -243,7 +243,7 @@ class QueryValues:
             raise GradevalError(f"no run is named '{named}': there are {', '.join(self.runs)}")
         return names.index(named) % count
 
-    def metric(self, named: str | Spec) -> int:
+    def metric(self, named: str | Spec | Measure) -> int:
         """The position of a metric, by any spelling. Raises MetricError."""
         names = [column.name for column in self.metrics]
         spellings = [str(named)] if named in names else list(map(str, parse(str(named))))
@@ -456,7 +456,12 @@ class Comparison(WithNotices, Tabular):
         return len(self.values.runs)
 
     def find(
-        self, run: str | int, metric: str | Spec, *, baseline: str | int | None = None, group: str | None = None
+        self,
+        run: str | int,
+        metric: str | Spec | Measure,
+        *,
+        baseline: str | int | None = None,
+        group: str | None = None,
     ) -> PairComparison:
         """One comparison. run, baseline: names or positions; metric: any spelling. Raises GradevalError."""
         names = self.values.runs
