@@ -47,7 +47,9 @@ class Facts(Record):
 def caveats(evaluated: Evaluated) -> Facts:
     plan, qrels, result = evaluated.setting.plan, evaluated.setting.qrels, evaluated.result
     cutoff = first_ranks(plan.specs, plan.options)
-    share = judged_share(qrels, evaluated.reduced, result.counted, cutoff)
+    share = 1.0  # by judgments that are assumed
+    if qrels.assumed is None:
+        share = judged_share(qrels, evaluated.reduced, result.counted, cutoff)
     short = short_of_cutoffs(plan.specs, qrels, evaluated.reduced, evaluated.in_run, plan.options.depth)
     notices = Notices(
         (
@@ -169,7 +171,7 @@ def judged_share(qrels: Qrels, reduced: Reduced, counted: Bools, cutoff: int) ->
     first = np.append(0, np.cumsum(reduced.rank <= cutoff))
     judged: Ints = np.diff(first[qrels.offsets])
     chosen = counted & (reduced.retrieved > 0)
-    if not chosen.any() or qrels.assumed is not None:
+    if not chosen.any():
         return 1.0
     return float((judged[chosen] / np.minimum(reduced.retrieved[chosen], cutoff)).mean())
 

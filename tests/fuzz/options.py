@@ -25,6 +25,7 @@ WRITTEN = {
     "queries": ["--queries={}"],
     "ties": ["--ties={}"],
     "zero_grade": ["--zero-grade={}"],
+    "unjudged_grade": ["--unjudged-grade={}"],
 }
 SEEN = ("table", "md")  # formats for people, in which nothing may stand that a terminal obeys
 
@@ -175,6 +176,8 @@ def random_options(rng: random.Random, qrels: slow.Grades) -> dict[str, Any]:
     chosen = {name: value for name, value in chosen.items() if rng.random() < 0.3}
     if zero:
         chosen["zero_grade"] = zero
+    if "judged_only" not in chosen and rng.random() < 0.2:
+        chosen["unjudged_grade"] = rng.choice([*grades, *map(Decimal, ("0", "1", "0.1", "-1"))])
     if rng.random() < 0.6:
         chosen["ties"] = rng.choice(["trec", "input", "best", "worst"])
     return chosen

@@ -122,6 +122,7 @@ class Asked:
     metrics: tuple[Metric, ...]
     rel: float | None = None
     zero_grade: Decimal = Decimal(0)
+    unjudged_grade: Decimal | None = None
     depth: int | None = None
     judged_only: bool = False
     ties: str = "trec"
@@ -147,6 +148,10 @@ def evaluate(qrels: Grades, run: Run, asked: Asked) -> Values:
         for query, of in qrels.items()
     }
     judged = [grade for of in grades.values() for grade in of.values()]
+    assumed = 0.0
+    if asked.unjudged_grade is not None:
+        assumed = float(EXACT.subtract(asked.unjudged_grade, asked.zero_grade))
+        judged.append(assumed)
     wanted = [query for query in grades if asked.query_ids is None or query in asked.query_ids]
     if not set(asked.query_ids or ()) <= set(grades):
         raise Refused("a query that is not judged")
@@ -165,7 +170,10 @@ def evaluate(qrels: Grades, run: Run, asked: Asked) -> Values:
     for query in counted:
         of_query, of_run = grades[query], dict(lines.get(query, []))
         rows.append([])
-        order = ranking(lines.get(query, []), of_query, asked.ties)[: asked.depth]
+        of_all = {**dict.fromkeys(of_run, assumed), **of_query}
+        order = ranking(lines.get(query, []), of_all, asked.ties)[: asked.depth]
+        if asked.unjudged_grade is not None:
+            of_query = {**dict.fromkeys(order, assumed), **of_query}
         for name, pairs in metrics:
             if name == "runid":
                 rows[-1].append(run.tag.decode("utf-8", "surrogateescape"))

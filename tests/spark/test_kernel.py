@@ -198,6 +198,20 @@ def test_bad_rows_are_named() -> None:
     assert error.endswith("the driver 0: install one version on both")
 
 
+def test_assumed_grades_and_excluded_documents() -> None:
+    query, of_run = next(iter(RUN.items()))
+    excluded = {query: [*list(of_run)[:2], *list(QRELS[query])[:1]], "nowhere": ["x"]}
+    options: dict[str, Any] = {"unjudged_grade": 2, "zero_grade": 1, "exclude": excluded}
+    metrics = "AP nDCG@3 muAP ERR num_ret rankDCG"
+    job = job_of(QRELS, RUNS, [metrics], **options)
+    expected = gradeval.evaluate(QRELS, RUNS, metrics, **options)
+    results = merged(evaluated(QRELS, RUNS, job, 4, seed=1)[0], job)
+    assert results.means == pytest.approx(expected.means, rel=1e-12)
+    kinds = (NoticeKind.EXCLUDED, NoticeKind.EXCLUDED_JUDGMENTS, NoticeKind.EXCLUDED_RELEVANT)
+    found, other = ([(n.kind, n.count) for n in of.notices.only(*kinds)] for of in (results, expected))
+    assert found == other != []
+
+
 def test_the_best_passage_counts() -> None:
     passages = {q: {f"{d}#{n}": s - n for d, s in of.items() for n in range(3)} for q, of in RUN.items()}
     options = {"max_passage": "#", "duplicates": "best"}
