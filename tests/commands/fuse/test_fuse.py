@@ -75,7 +75,7 @@ def slow(runs: list[Run], method: str, norm: str, weights: list[float], depth: i
     return result
 
 
-@each("seed", range(12))
+@each("seed", range(6))
 def test_random_runs_are_fused_as_by_a_slow_reference(seed: int, tmp_path: Path) -> None:
     """Tied scores, queries that only some runs have, lines of a query that are not together, long ids."""
     draw = random.Random(seed)
