@@ -154,15 +154,14 @@ def _or_empty(lowest: Floats, highest: Floats, relevant: Ints, empty: float) -> 
 def share_found(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
     """Of R@k."""
     counts = _Counts.of(judgments, unjudged, params)
-    rank, segments = unjudged.rank, unjudged.segments
-    is_open = counts.within.any() or counts.below.any()
-    if not is_open:
-        rank, segments = rank[:0], segments.take(np.empty(0, np.int64))
+    if not (counts.within.any() or counts.below.any()):  # the grades of the unjudged change nothing
+        value = ratio(counts.hits, counts.relevant, judgments.no_relevant)
+        return Linear(unjudged.segments, value, np.zeros(len(unjudged.rank)))
     return Share(
-        segments,
+        unjudged.segments,
         counts.hits.astype(np.float64),
-        (rank <= params["cutoff"]).astype(np.float64),
-        unjudged.below if is_open else counts.below,
+        (unjudged.rank <= params["cutoff"]).astype(np.float64),
+        unjudged.below,
         counts.relevant,
         empty=judgments.no_relevant,
     )

@@ -9,9 +9,6 @@ difference of two systems in one world, exactly where both are of one exact form
 - `Normalized`: nDCG.
 - `Between`: any metric, by the ends of each query; a difference of two has outer bounds.
 
-`linear_bounds`, `recall_bounds` and `normalized_bounds` do the same for the numbers of one query: `base` is the
-value of the judged documents, `coefficients` the weight of each unjudged one (of a pair, its weight in B minus
-that in A), `empty` the value where nothing is relevant (--no-relevant). Each returns (lowest, highest).
 Source: Dinkelbach, "On nonlinear fractional programming", 1967, for the highest nDCG.
 """
 
@@ -38,8 +35,12 @@ class Open(Record, eq=False):
     is_exact = True  # whether each query has a world with the lowest value, and one with the highest
 
     @abstractmethod
+    def limit(self, sign: float) -> Floats:
+        """The highest value of each query, (Q,); with the sign -1 the lowest, its sign turned."""
+
     def limits(self) -> tuple[Floats, Floats]:
         """The lowest and the highest value of each query, (Q,) each."""
+        return 0.0 - self.limit(-1.0), self.limit(1.0)
 
     def minus(self, other: Open) -> Open:
         """The difference of two systems; both are functions of the same documents, in the same order."""
@@ -53,8 +54,8 @@ class Between(Open, eq=False):
     lowest: Floats  # (Q,)
     highest: Floats  # (Q,)
 
-    def limits(self) -> tuple[Floats, Floats]:
-        return self.lowest, self.highest
+    def limit(self, sign: float) -> Floats:
+        return self.highest if sign > 0 else -self.lowest
 
 
 class OuterBetween(Between, eq=False):
@@ -63,18 +64,28 @@ class OuterBetween(Between, eq=False):
     is_exact = False
 
 
-class Linear(Open, eq=False):
-    """base + the sum of the coefficients times x, each x from the lowest gain to the highest."""
+class OfDocuments(Open, eq=False):
+    """Values that depend on a coefficient of each document."""
 
     segments: Segments  # the queries of the documents, (U,)
-    base: Floats  # (Q,)
+    base: Floats  # of the judged documents, (Q,)
     coefficient: Floats  # of each document, (U,)
+
+    def cases(self, query: int, segments: Segments, coefficient: Floats) -> OfDocuments:
+        """The value of a query as that of several, each with these documents in place of its own."""
+        return self.replace(
+            segments=segments, base=np.repeat(self.base[query], segments.count), coefficient=coefficient
+        )
+
+
+class Linear(OfDocuments, eq=False):
+    """base + the sum of the coefficients times x, each x from the lowest gain to the highest."""
+
     gains: tuple[float, float] = (0.0, 1.0)
 
-    def limits(self) -> tuple[Floats, Floats]:
-        low, high = (self.coefficient * gain for gain in self.gains)
-        lowest, highest = np.minimum(low, high), np.maximum(low, high)
-        return self.base + self.segments.sum(lowest), self.base + self.segments.sum(highest)
+    def limit(self, sign: float) -> Floats:
+        low, high = (sign * self.coefficient * gain for gain in self.gains)
+        return sign * self.base + self.segments.sum(np.maximum(low, high))
 
     def minus(self, other: Open) -> Open:
         if not isinstance(other, Linear):
@@ -83,21 +94,19 @@ class Linear(Open, eq=False):
         return self.replace(base=base, coefficient=coefficient)
 
 
-class Share(Open, eq=False):
+class Share(OfDocuments, eq=False):
     """(base + the sum of the coefficients of the relevant documents) / (relevant + their number)."""
 
-    segments: Segments  # the queries of the documents, (U,)
-    base: Floats  # of the judged documents, (Q,)
-    coefficient: Floats  # of each document, (U,)
     below: Ints  # how many more documents there are, with the coefficient 0, (Q,)
     relevant: Ints  # documents of the qrels, (Q,)
     empty: float = 0.0  # the value where nothing is relevant
 
-    def limits(self) -> tuple[Floats, Floats]:
-        return -self._highest(-1.0), self._highest(1.0)
+    def cases(self, query: int, segments: Segments, coefficient: Floats) -> OfDocuments:
+        cases = super().cases(query, segments, coefficient)
+        below, relevant = (np.repeat(counts[query], segments.count) for counts in (self.below, self.relevant))
+        return cases.replace(below=below, relevant=relevant)
 
-    def _highest(self, sign: float) -> Floats:
-        """The highest value, of which the sign may be turned."""
+    def limit(self, sign: float) -> Floats:
         base = sign * self.base
         falling = self.segments.sorted_descending(sign * self.coefficient)
         query = self.segments.query
@@ -146,22 +155,31 @@ class Levels(Record, eq=False):
         reached = within.running_count(order < len(rows))[levels.offsets[1:] - 1]
         return cls(segments, level - lower, reached, level <= top)
 
+    def repeated(self, query: int, count: int) -> Levels:
+        """Those of a query, for as many."""
+        rows = slice(*self.segments.offsets[query : query + 2].tolist())
+        return Levels(
+            Segments(np.arange(count + 1) * (rows.stop - rows.start)),
+            np.tile(self.step[rows], count),
+            np.tile(self.count[rows], count),
+            np.tile(self.is_open[rows], count),
+        )
 
-class Normalized(Open, eq=False):
+
+class Normalized(OfDocuments, eq=False):
     """(base + the sum of the coefficients times x) / (the ideal sum of the judged gains and x), each x from 0
     to the top gain.
     """
 
-    segments: Segments  # the queries of the documents, (U,)
-    base: Floats  # of the judged documents, (Q,)
-    coefficient: Floats  # of each document, (U,)
     below: Ints  # how many more documents there are, with the coefficient 0, (Q,)
     levels: Levels  # of gains
     ideal: Floats  # the ideal sum of n documents of gain 1, for n = 0, 1, …; of more documents it is the last
     empty: Floats  # the value of each query where nothing is relevant, (Q,)
 
-    def limits(self) -> tuple[Floats, Floats]:
-        return -self._highest(-1.0), self._highest(1.0)
+    def cases(self, query: int, segments: Segments, coefficient: Floats) -> OfDocuments:
+        cases = super().cases(query, segments, coefficient)
+        below, empty = (np.repeat(numbers[query], segments.count) for numbers in (self.below, self.empty))
+        return cases.replace(below=below, empty=empty, levels=self.levels.repeated(query, segments.count))
 
     def minus(self, other: Open) -> Open:
         if not isinstance(other, Normalized):
@@ -169,8 +187,7 @@ class Normalized(Open, eq=False):
         base, coefficient = self.base - other.base, self.coefficient - other.coefficient
         return self.replace(base=base, coefficient=coefficient, empty=self.empty - other.empty)
 
-    def _highest(self, sign: float) -> Floats:
-        """The highest value, of which the sign may be turned."""
+    def limit(self, sign: float) -> Floats:
         highest = np.empty(len(self.base))
         below = np.minimum(self.below, len(self.ideal) - 1)
         coefficient = sign * self.coefficient
@@ -292,70 +309,3 @@ def _matrix(
     column = np.arange(int(lengths.max(initial=0)) if width is None else width)
     rows = np.where(column < lengths, segments.offsets[:-1][queries][:, None] + column, len(values))
     return np.append(values, np.array([fill], values.dtype))[rows]
-
-
-# --- one query
-
-
-def linear_bounds(base: float, coefficients: Floats, top: float) -> tuple[float, float]:
-    """Bounds of base + sum(coefficients * grades)."""
-    lowest = base + top * coefficients[coefficients < 0].sum()
-    highest = base + top * coefficients[coefficients > 0].sum()
-    return float(lowest), float(highest)
-
-
-def recall_bounds(base: float, coefficients: Floats, relevant: int, empty: float) -> tuple[float, float]:
-    """Bounds of (base + sum of the chosen coefficients) / (relevant + number chosen)."""
-    ascending = np.sort(coefficients)
-    hits = np.concatenate([_sums(ascending), _sums(ascending[::-1])])
-    total = relevant + np.tile(np.arange(ascending.size + 1), 2)
-    values = np.where(total > 0, (base + hits) / np.maximum(total, 1), empty)
-    return float(values.min()), float(values.max())
-
-
-def normalized_bounds(
-    base: float, coefficients: Floats, grades: Floats, top: float, *, cutoff: float = np.inf, empty: float = 0.0
-) -> tuple[float, float]:
-    """Bounds of (base + sum(coefficients * x)) / ideal(grades and x)."""
-    highest = _highest_normalized(base, coefficients, grades, top, cutoff)
-    lowest = -_highest_normalized(-base, -coefficients, grades, top, cutoff)
-    if not (grades > 0).any():
-        return min(lowest, empty), max(highest, empty)
-    return lowest, highest
-
-
-def _highest_normalized(base: float, coefficients: Floats, grades: Floats, top: float, cutoff: float) -> float:
-    """The highest ratio; -inf where no world has a relevant document."""
-    sums = _sums(np.sort(coefficients)[::-1])
-    levels = np.unique(np.append(grades[grades > 0], top))
-    steps = np.diff(levels, prepend=0.0)
-    open_levels = levels <= top
-    chosen = np.arange(sums.size)
-    judged = (grades[:, None] >= levels).sum(axis=0)
-    discounts = np.arange(1, grades.size + coefficients.size + 1)
-    ideal = _sums(np.where(discounts <= cutoff, 1 / np.log2(discounts + 1), 0.0))
-    # rows: levels, columns: how many unjudged documents have at least that grade
-    ideals = ideal[judged[:, None] + np.where(open_levels[:, None], chosen, 0)]
-    gains = np.where(open_levels[:, None], sums, 0.0)
-    numerators, denominators = base + steps @ gains, steps @ ideals
-    defined = denominators > 0
-    if not defined.any():
-        return -np.inf
-    ratio = float((numerators[defined] / denominators[defined]).max())
-    rows = np.arange(levels.size)
-    for _ in range(_STEPS):
-        if ratio < 0:  # then grades between 0 and top are never best
-            return ratio
-        counts = sums.size - 1 - (gains - ratio * ideals)[:, ::-1].argmax(axis=1)
-        denominator = steps @ ideals[rows, counts]
-        if denominator <= 0:
-            return ratio
-        better = float((base + steps @ gains[rows, counts]) / denominator)
-        if better <= ratio:
-            return ratio
-        ratio = better
-    return ratio
-
-
-def _sums(values: Floats) -> Floats:
-    return np.concatenate([[0.0], np.cumsum(values)])

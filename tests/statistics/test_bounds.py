@@ -7,16 +7,7 @@ import pytest
 from helpers import each, some
 
 from gradeval.arrays.segments import Segments
-from gradeval.statistics.bounds import (
-    Between,
-    Levels,
-    Linear,
-    Normalized,
-    Share,
-    linear_bounds,
-    normalized_bounds,
-    recall_bounds,
-)
+from gradeval.statistics.bounds import Between, Levels, Linear, Normalized, Share
 
 
 def discount(rank, cutoff):
@@ -30,35 +21,6 @@ def ideal(grades, cutoff):
 
 def ends(values):
     return pytest.approx((min(values), max(values)), abs=1e-12)
-
-
-@each("seed", some(range(300), 4))
-def test_enumeration(seed):
-    random = np.random.default_rng(seed)
-    judged, unjudged = random.integers(1, 4), random.integers(0, 5)
-    grades = random.choice([-1.0, 0, 0.5, 1, 2, 3, 5], judged)
-    top, cutoff, empty = random.choice([1.0, 2, 3]), random.integers(1, 8), random.choice([0.0, 1])
-    one, other = (random.permutation(judged + unjudged) + 1.0 for _ in range(2))
-    gains = np.maximum(grades, 0)
-    alphabet = sorted({0.0, top, *grades[(grades > 0) & (grades < top)]})
-    worlds = [np.array(world, float) for world in product(alphabet, repeat=unjudged)]
-    sets = [np.array(world, bool) for world in product([0, 1], repeat=unjudged)]
-    relevant = grades > 0
-    total = relevant.sum()
-
-    for weights in (discount(one, cutoff), discount(other, cutoff) - discount(one, cutoff)):
-        # of a pair the value where nothing is relevant is 0 for both, so their difference is 0
-        empty_value = empty if (weights >= 0).all() else 0.0
-        base, free = gains @ weights[:judged], weights[judged:]
-        ideals = [ideal(np.append(grades, x), cutoff) for x in worlds]
-        ratios = [(base + free @ x) / i if i else empty_value for x, i in zip(worlds, ideals, strict=True)]
-        assert normalized_bounds(base, free, grades, top, cutoff=cutoff, empty=empty_value) == ends(ratios)
-        assert linear_bounds(base, free, top) == ends([base + free @ x for x in worlds])
-
-    for hits in (1.0 * (one <= cutoff), 1.0 * (other <= cutoff) - (one <= cutoff)):
-        base, free = relevant @ hits[:judged], hits[judged:]
-        values = [(base + free @ x) / (total + x.sum()) if total + x.sum() else empty for x in sets]
-        assert recall_bounds(base, free, total, empty) == ends(values)
 
 
 def forms(judged, unjudged, gains, rank, cutoff, top):
@@ -78,8 +40,8 @@ def forms(judged, unjudged, gains, rank, cutoff, top):
 
 
 @each("seed", some(range(300), 4))
-def test_differences_of_pairs(seed):
-    """Equal those of all worlds, both systems in the same one."""
+def test_values_and_differences(seed):
+    """Limits are those of all worlds, of a difference with both systems in the same one."""
     random = np.random.default_rng(seed)
     judged, unjudged = random.integers(1, 4), random.integers(0, 5)
     gains = np.maximum(random.choice([-1.0, 0, 0.5, 1, 2, 3, 5], judged), 0)
@@ -93,20 +55,20 @@ def test_differences_of_pairs(seed):
     assert np.ravel(linear.limits()) == ends([world @ weights for world in worlds])
     assert np.ravel(share.limits()) == ends([(x > 0) @ hits / max((x > 0).sum(), 1) for x in worlds])
     assert np.ravel(normalized.limits()) == ends([x @ weights / (ideal(x, cutoff) or 1) for x in worlds])
+    weights, hits = discount(one, cutoff), 1.0 * (one <= cutoff)
+    assert np.ravel(first[0].limits()) == ends([world @ weights for world in worlds])
+    shares = [(x > 0) @ hits / (x > 0).sum() if x.any() else 1.0 for x in worlds]
+    assert np.ravel(first[1].limits()) == ends(shares)
+    ratios = [x @ weights / ideal(x, cutoff) if x.any() else 1.0 for x in worlds]
+    assert np.ravel(first[2].limits()) == ends(ratios)
+    for value in (linear, share, normalized):  # as cases of their own, without each of the documents
+        some_documents = np.array([np.delete(value.coefficient, n) for n in range(unjudged)])
+        if unjudged:
+            cases = value.cases(0, Segments(np.arange(unjudged + 1) * (unjudged - 1)), some_documents.ravel())
+            alone = [value.cases(0, Segments(np.array([0, unjudged - 1])), row) for row in some_documents]
+            assert np.ravel(cases.limits()) == pytest.approx(np.hstack([one.limits() for one in alone]).ravel())
     assert linear.is_exact and share.is_exact and normalized.is_exact
     alone = Between(*normalized.limits())
     outer = alone.minus(normalized)
     assert not outer.is_exact
     assert np.ravel(outer.limits()) == ends([*(alone.lowest - alone.highest), *(alone.highest - alone.lowest)])
-
-
-def test_worked():
-    """Run 3 - 0 1 - with a 2 missed; run 1 -; run 1 - 0 1 - with a 1 missed."""
-    grades, ranks, unjudged = np.array([3.0, 0, 1, 2]), np.array([1, 3, 4, np.inf]), np.array([2.0, 5])
-    for cutoff, bounds in ((3, (0.509097, 0.830301)), (5, (0.720449, 0.853827))):
-        base = grades @ discount(ranks, cutoff)
-        free = discount(unjudged, cutoff)
-        assert normalized_bounds(base, free, grades, 3, cutoff=cutoff) == pytest.approx(bounds, abs=1e-6)
-    graded = normalized_bounds(1.0, discount(np.array([2.0]), 9), np.array([1.0]), 3)
-    assert graded == pytest.approx((0.796708, 1), abs=1e-6)
-    assert recall_bounds(1, np.array([1.0, 0]), 3, 0.0) == pytest.approx((0.25, 0.5))

@@ -32,7 +32,9 @@ FORMATS = ("table", "tsv", "csv", "jsonl")
 @cli.section(HEADING)(
     "--text", "Add the texts of documents: 'id TAB title' lines, or JSON lines with an id.", type=cli.File()
 )
-@cli.metric_option(f"Of the orders effect and decide; decide takes nDCG@k, DCG@k, P@k, R@k. Default: {METRIC}.")
+@cli.metric_option(
+    f"Of the orders effect and decide; decide takes nDCG, DCG, P, R and others. Default: {METRIC}."
+)
 @cli.row_option(Options, "rel")
 @cli.row_option(Options, "depth", flags="-M")
 @cli.row_option(Options, "ties")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -11,15 +10,16 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
-from gradeval.evaluation.score import score
+from gradeval.evaluation.score import Judge, score
 from gradeval.options import NO_RELEVANT, Options
 from gradeval.records import Record
-from gradeval.registry.metric import Kind
+from gradeval.registry.metric import NO_BOUNDS, Kind
 from gradeval.registry.spec import Metrics, Spec, parse
-from gradeval.statistics.bounds import linear_bounds, normalized_bounds, recall_bounds
+from gradeval.statistics.bounds import OfDocuments, Open
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import Qrels, is_relevant, top_grade
+from gradeval.tables.qrels import Qrels, top_grade
 from gradeval.tables.reduction import Reduced
+from gradeval.tables.unjudged import Unjudged
 
 _ZERO = 1e-12  # a sum of bounds that is not above it may be 0
 _SAME = 12  # decimals: what is computed in another order may end in another last digit
@@ -139,23 +139,44 @@ class OpenJudgments(Record, eq=False):
         """The documents in the order in which judgments of 0 decide the sign of the second run's mean less that
         of the first soonest. Raises MetricError.
         """
-        kernel = _kernel(self.spec, self.top, self.options)
-        open_queries: list[_OpenQuery] = []
         differences = self._differences()
+        by_query = self.by_query()
         sign = -1.0 if differences.sum() < 0 else 1.0
+        difference = self._open_difference(sign, by_query)
         low = sign * float(differences.sum())
-        for query, rows in self.by_query():
-            grades = self.qrels.grade[self._rows(query)]
-            weights = kernel.weights(self.judged_rank[:, self._rows(query)])
-            base = sign * float((weights[1] - weights[0]) @ kernel.gains(grades))
-            of_unjudged = kernel.weights(self.rank[:, rows])
-            lowest = partial(kernel.lowest, base, np.maximum(grades, 0.0))
-            one = _OpenQuery(query, rows, sign * (of_unjudged[1] - of_unjudged[0]), lowest)
+        open_queries: list[_OpenQuery] = []
+        for query, rows in by_query:
+            one = _OpenQuery(query, rows, difference)
             low += one.low - sign * differences[query]
             open_queries.append(one)
         order, gains, forecast = _greedy(open_queries, low)
         mean = float(differences.sum()) / self.queries
         return Decision(np.array(order, np.int64), np.array(gains) / self.queries, forecast, mean)
+
+    def _open_difference(self, sign: float, by_query: Sequence[tuple[int, Ints]]) -> OfDocuments:
+        """The second run's values less those of the first, with the sign turned if it is -1, as functions of
+        the documents of each query. Raises MetricError where its bounds are not exact.
+        """
+        first, second = (0, 1) if sign > 0 else (1, 0)
+        if self.spec.bounds != NO_BOUNDS:
+            difference = self._open_values(second, by_query).minus(self._open_values(first, by_query))
+            if isinstance(difference, OfDocuments):
+                return difference
+        raise MetricError(
+            f"{self.spec}: the order decide takes metrics whose differences have exact bounds, such as nDCG@k, "
+            "DCG@k, P@k and R@k; order=effect takes any metric"
+        )
+
+    def _open_values(self, run: int, by_query: Sequence[tuple[int, Ints]]) -> Open:
+        """The values of a run, as functions of the documents of each query."""
+        count = len(self.qrels.queries)
+        judgments = Judge(self.qrels, self.reduced[run], self.options)(slice(0, count))
+        rows = np.concatenate([np.empty(0, np.int64), *(of_query for _, of_query in by_query)])
+        lengths = np.bincount(self.query[rows], minlength=count)
+        rank = np.where(self.rank[run, rows] <= self.last_rank, self.rank[run, rows], np.inf)
+        nothing = np.zeros(count, np.int64)
+        unjudged = Unjudged(Segments(np.append(0, np.cumsum(lengths))), rank, below=nothing, top=self.top)
+        return self.spec.metric.open_values(judgments, unjudged, **self.spec.params)
 
     def _differences(self) -> Floats:
         """Of each query, (Q,), 0 where it is not chosen or has no value."""
@@ -177,85 +198,35 @@ class Decision(Record, eq=False):
     difference: float
 
 
-class _Kernel(Record):
-    """The lowest difference of two runs by a metric, of one query."""
-
-    weights: Callable[[Floats], Floats]  # of ranks
-    gains: Callable[[Floats], Floats]  # of grades
-    lowest: Callable[[float, Floats, Floats], float]  # (base, grades, coefficients) -> the lowest difference
-
-
-def _kernel(spec: Spec, top: float, options: Options) -> _Kernel:
-    """Raises MetricError for a metric without exact bounds of differences."""
-    params = {name: value for name, value in spec.params.items() if name not in ("cutoff", "rel")}
-    of_ideal = spec.cutoff or np.inf  # a depth cuts the runs alone
-    cutoff = min(of_ideal, options.depth or np.inf)
-    level = spec.params.get("rel", options.rel)
-    name = "" if params else spec.metric.name
-
-    def discounts(rank: Floats) -> Floats:
-        return np.where(rank <= cutoff, 1 / np.log2(rank + 1), 0.0)
-
-    def within(rank: Floats) -> Floats:
-        return (rank <= cutoff).astype(np.float64)
-
-    def relevant(grade: Floats) -> Floats:
-        return is_relevant(grade, level).astype(np.float64)
-
-    gained = float(is_relevant(np.array([top]), level)[0])
-    if name in ("nDCG", "DCG"):
-        positive = partial(np.maximum, 0.0)
-        if name == "DCG":
-            return _Kernel(discounts, positive, lambda base, grades, c: linear_bounds(base, c, top)[0])
-        return _Kernel(
-            discounts,
-            positive,
-            lambda base, grades, c: normalized_bounds(base, c, grades, top, cutoff=of_ideal)[0],
-        )
-    if name == "P" and spec.cutoff:
-        count = spec.cutoff
-        return _Kernel(
-            lambda rank: within(rank) / count,
-            relevant,
-            lambda base, grades, c: linear_bounds(base, c, gained)[0],
-        )
-    if name == "R":
-        return _Kernel(
-            within,
-            relevant,
-            lambda base, grades, c: recall_bounds(
-                base, c[: len(c) * int(gained)], _count(relevant(grades)), 0.0
-            )[0],
-        )
-    raise MetricError(
-        f"{spec}: the order decide takes nDCG@k, DCG@k, P@k and R@k; order=effect takes any metric"
-    )
-
-
-def _count(relevant: Floats) -> int:
-    return int(relevant.sum())
-
-
 class _OpenQuery:
     """A query of which some documents are not judged."""
 
-    def __init__(self, query: int, rows: Ints, coefficients: Floats, lowest: Callable[[Floats], float]) -> None:
+    def __init__(self, query: int, rows: Ints, difference: OfDocuments) -> None:
         """rows: of the documents, by id."""
-        self.query, self.rows, self.coefficients, self._lowest = query, rows, coefficients, lowest
-        self.low = lowest(coefficients)
+        self.query, self.rows, self._difference = query, rows, difference
+        documents = difference.segments.offsets[query : query + 2]
+        self.coefficients = difference.coefficient[slice(*documents.tolist())]
+        self.low = float(self._lowest(self.coefficients[None])[0])
+        self._judged = np.empty(0)  # the lowest difference with each document judged 0, when gains() found it
+
+    def _lowest(self, coefficients: Floats) -> Floats:
+        """The lowest difference with each of several sets of documents, (C, n) -> (C,)."""
+        cases, size = coefficients.shape
+        segments = Segments(np.arange(cases + 1) * size)
+        return -self._difference.cases(self.query, segments, coefficients.ravel()).limit(-1.0)
 
     def gains(self) -> Floats:
         """How far each document raises the lowest difference when it is judged 0. Those with one coefficient
         have one gain. Where the lowest difference is below 0, one that can only raise it has no part in it.
         """
-        coefficients, class_of = np.unique(self.coefficients, return_inverse=True)
-        gains = np.zeros(len(coefficients))
-        for number, coefficient in enumerate(coefficients.tolist()):
-            if coefficient < 0 or self.low > 0:
-                at = int(np.argmax(class_of == number))
-                gains[number] = self._lowest(np.delete(self.coefficients, at)) - self.low
-        of_documents: Floats = gains.round(_SAME)[class_of]
-        return of_documents
+        coefficients, first, class_of = np.unique(self.coefficients, return_index=True, return_inverse=True)
+        lowest = np.full(len(coefficients), self.low)
+        tried = np.flatnonzero((coefficients < 0) | (self.low > 0))
+        if len(tried):
+            lowest[tried] = self._lowest(np.array([np.delete(self.coefficients, at) for at in first[tried]]))
+        self._judged = lowest[class_of]
+        gains: Floats = (self._judged - self.low).round(_SAME)
+        return gains
 
     def best(self) -> tuple[float, int]:
         """The largest gain, and the position of the first document that has it."""
@@ -264,11 +235,11 @@ class _OpenQuery:
         return float(gains[at]), at
 
     def judge(self, position: int) -> int:
-        """Its document at this position has the grade 0 from now on."""
+        """Its document at this position has the grade 0 from now on; gains() knows what that makes."""
         row = int(self.rows[position])
         self.rows = np.delete(self.rows, position)
         self.coefficients = np.delete(self.coefficients, position)
-        self.low = self._lowest(self.coefficients)
+        self.low = float(self._judged[position])
         return row
 
 

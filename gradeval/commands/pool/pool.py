@@ -94,7 +94,8 @@ def pool(
         >>> gradeval.pool("qrels.txt", ["bm25.run", "dense.run"], order="rrf", top=20).to_pandas()
 
     qrels: what is judged so far, as evaluate() takes it; None for nothing. runs: as evaluate() takes them.
-    metrics: one, of the orders effect and decide; decide takes nDCG@k, DCG@k, P@k and R@k.
+    metrics: one, of the orders effect and decide; decide takes those whose
+    differences have exact bounds: nDCG, DCG, P, R and others.
     text: titles or texts of documents, {document: text} or a file as explain() takes. pool_depth: the ranks of
     the pool; depth is that of evaluations. Raises InputError, OptionError.
     Source: depth: the pools of TREC; rrf: Cormack, Clarke, Buettcher, "Reciprocal rank fusion outperforms

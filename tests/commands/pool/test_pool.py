@@ -136,6 +136,7 @@ def differences(worlds: list[dict], runs: list[dict], metric: str, **options: ob
 @each("metric, options", [
     ("nDCG@3", {}), ("P(rel=2)@2", {}), ("R@3", {"rel": 2}), ("DCG@2", {"query_ids": ("q1",)}), ("AP", {}),
     ("nDCG", {"depth": 2}), ("AP", {"rel": 2, "depth": 3}), ("P@3", {"query_ids": ("q2",), "rel": 2}),
+    ("nDCG(gain=exp)@2", {}), ("R(rel=3)@2", {}), ("gP@3", {"top_grade": 2}),
 ])  # fmt: skip
 def test_effects_and_decisions_are_those_of_all_judgments(seed: int, metric: str, options: dict) -> None:
     """All grades of all unjudged documents of two queries, tried one by one. A third is in the runs only."""
@@ -174,7 +175,7 @@ def test_effects_and_decisions_are_those_of_all_judgments(seed: int, metric: str
     assert {row[:2]: row.effect for row in found.documents} == pytest.approx(expected, abs=1e-11)
     assert [row.effect for row in found.documents] == sorted(expected.values(), reverse=True) or unjudged
     if metric == "AP":
-        raises(MetricError, "order decide takes nDCG@k", package.pool, whole, runs, metric)
+        raises(MetricError, "order decide takes metrics whose differences", package.pool, whole, runs, metric)
         return
     decided = package.pool(whole, runs, metric, **options)
     gains = [gain(n) for n in range(len(unjudged))]
