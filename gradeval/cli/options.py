@@ -142,8 +142,9 @@ def complete_metric(
     """Completions of the last of several metrics: the tool's measures, ours, aliases, trec_eval's, groups."""
     from click.shell_completion import CompletionItem
 
+    from gradeval.registry.catalogue import fold
     from gradeval.registry.dialects import GROUPS, IR_MEASURES, MEASURES, TREC_EVAL, names_of
-    from gradeval.registry.metric import REGISTRY, fold, load
+    from gradeval.registry.metric import REGISTRY, load
     from gradeval.registry.spec import metric_of
 
     last = re.split(r"\s|,(?!\d)", incomplete)[-1]  # a comma before a digit is between cutoffs

@@ -168,9 +168,6 @@ def metrics_command(
     """List the metrics, or show the formula, parameters, range and source of NAME."""
     from shutil import get_terminal_size
 
-    from gradeval.registry.pages import WIDTH, page, table
-    from gradeval.registry.spec import load_plugins
-
     if (names or vectors or bibtex) and (family or graded or search):
         message = "NAME, --vectors or --bibtex and --family, --graded or --search are mutually exclusive."
         raise click.UsageError(message)
@@ -186,6 +183,16 @@ def metrics_command(
 
         write(text_of_vectors(names))
         return
+    if not (names or graded or search):
+        from gradeval.registry import catalogue
+
+        if not catalogue.has_plugins():  # the list of our own needs no numpy
+            write(catalogue.table(family) + "\n")
+            return
+
+    from gradeval.registry.pages import WIDTH, page, table
+    from gradeval.registry.spec import load_plugins
+
     width = get_terminal_size().columns if on_terminal() else WIDTH
     text = "\n\n".join(page(name, width) for name in names) if names else table(family, search, graded)
     write(text + "\n")

@@ -48,7 +48,7 @@ Weights = Annotated[tuple[float, ...], numbers(_WEIGHTS, example="1/-1/0/0", cou
 Size = Annotated[float, at_least(0.0, "the number of documents in the collection, for the last weight")]
 _OF_HITS = [IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS]
 _RANKED: dict[str, Any] = {"invariants": _OF_HITS, "needs_relevant": True}
-_UTILITY: dict[str, Any] = {"family": "utility", "invariants": [SCALE_FREE_HITS], "order_free": True}
+_UTILITY: dict[str, Any] = {"invariants": [SCALE_FREE_HITS], "order_free": True}
 
 
 def f_value(judgments: Judgments, rel: float | None, x: float, cutoff: int | None, size: Ints | int) -> Floats:
@@ -409,7 +409,7 @@ def generalized_recall(judgments: Judgments, *, cutoff: AtK = None) -> Terms:
     return shares.replace(normalizer=judged.total, ideal=lambda: judged, cutoff=cutoff)
 
 
-@metric("scaled_utility", example="scaled_utility(s=50)", **_UTILITY)
+@metric("scaled_utility", family="utility", example="scaled_utility(s=50)", **_UTILITY)
 def scaled_utility(
     judgments: Judgments, *, rel: Rel = None, a: Gained = 3.0, b: Lost = -2.0, s: Tolerated = 100.0
 ) -> Floats:
@@ -430,7 +430,7 @@ def scaled_utility(
     return np.where(judgments.retrieved > 0, scaled, 0.0)
 
 
-@metric("utility", range=(None, None), example="utility(weights=3/-2/0/0)", **_UTILITY)
+@metric("utility", family="utility", range=(None, None), example="utility(weights=3/-2/0/0)", **_UTILITY)
 def set_utility(
     judgments: Judgments, *, rel: Rel = None, weights: Weights = (1.0, -1.0, 0.0, 0.0), size: Size = 0.0
 ) -> Terms:

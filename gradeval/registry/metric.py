@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache
@@ -16,6 +15,7 @@ from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.records import Record
+from gradeval.registry.catalogue import family_of, homes, in_ascii
 from gradeval.registry.invariants import Given, Invariant
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
@@ -132,7 +132,7 @@ class Metric(Record, eq=False):
     def group(self) -> str:
         """The display name of its family, by default its module's; for other packages, the module's name."""
         name = self.function.__module__.rsplit(".", 1)[-1]
-        return self.family or FAMILIES.get(name, name.replace("_", " "))
+        return self.family or family_of(name)
 
     @property
     def is_ours(self) -> bool:
@@ -274,19 +274,6 @@ def _numbers(values: Floats | Terms) -> Floats:
     return values.values() if isinstance(values, Terms) else values
 
 
-_GREEK = str.maketrans({"α": "alpha", "µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"})
-
-
-def in_ascii(name: str) -> str:
-    """A name with its Greek letters spelled out."""
-    return name.translate(_GREEK)
-
-
-def fold(name: str) -> str:
-    """The key for looking up a name: lower case, with one spelling for each Greek letter."""
-    return in_ascii(name.lower())
-
-
 # those declared by other packages or the program, until registry/spec.py checks them
 UNCHECKED: list[Metric] = []
 # those that can be used, by name: gradeval's after load(); registry/spec.py adds those of plugins
@@ -311,20 +298,6 @@ def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
     return declare
 
 
-FAMILIES = {
-    "average_precision": "average precision",
-    "dcg": "nDCG",
-    "ndcg_phi": "nDCG",
-    "rankdcg": "correlation and order",
-    "precision": "precision and recall",
-    "ndcg_variants": "nDCG",
-    "user_models": "user models",
-    "correlation": "correlation and order",
-    "diversity": "novelty and diversity",
-    "counts": "counts",
-}
-
-
 @cache
 def load() -> None:
     """Import all built-in families, and put their metrics in the order of the families."""
@@ -338,18 +311,3 @@ def import_family(family: str) -> list[Metric]:
     """The metrics of a built-in family, in the order of its module."""
     module = import_module(f"gradeval.metrics.{family}").__name__
     return [metric for metric in REGISTRY.values() if metric.function.__module__ == module]
-
-
-@cache
-def homes() -> dict[str, str]:
-    """Every name of a built-in metric, folded -> its family, by the text of the modules: imports take 10 ms."""
-    folder = os.path.dirname(import_module("gradeval.metrics").__file__ or "")
-    modules = sorted(name[:-3] for name in os.listdir(folder) if name[0] != "_" and name.endswith(".py"))
-    names: dict[str, str] = {}
-    for family in dict.fromkeys((*FAMILIES, *modules)):  # those that FAMILIES does not name are last
-        with open(os.path.join(folder, f"{family}.py"), encoding="utf-8") as file:
-            for declaration in file.read().split("\n@metric(")[1:]:
-                fields = declaration[: declaration.index("\ndef ")]
-                aliases = fields.partition(" aliases=[")[2].partition("]")[0]
-                names |= {fold(name): family for name in (fields.split('"', 2)[1], *aliases.split('"')[1::2])}
-    return names

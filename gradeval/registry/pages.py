@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import TextWrapper
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
+from gradeval.registry.catalogue import fold, listed
 from gradeval.registry.dialects import GROUPS, MEASURES, PROVIDERS, SAME_NAMES, aliases, names_of, spellings
-from gradeval.registry.metric import NO_BOUNDS, REGISTRY, Metric, fold
+from gradeval.registry.metric import NO_BOUNDS, REGISTRY, Metric
 from gradeval.registry.params import Param
 from gradeval.registry.sources import source_of
 from gradeval.registry.spec import Spec, load_plugins, metric_meant, metric_of, parse
@@ -35,24 +36,14 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     if graded:
         metrics = [metric for metric in metrics if is_graded(metric)]
     # the best-known families come first in the registry
-    listed = {f"best matches of '{word}' first": _matches(word, metrics)} if word else _by_family(metrics)
-    rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in listed.items()}
+    parts = {f"best matches of '{word}' first": _matches(word, metrics)} if word else _by_family(metrics)
+    rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in parts.items()}
     if not any(rows.values()):
         raise MetricError(
             "no metric fits all of these",
             hint="'gradeval metrics' lists them, 'gradeval guide --search' the guide",
         )
-    width = max(len(name) for part in rows.values() for name, _ in part)
-    if not (family or word or graded):
-        rows["groups"] = [(name, group.about) for name, group in GROUPS.items()]
-    more = "'gradeval metrics NAME' shows the formula, parameters and source of a metric."
-    return "\n".join([*_sections(rows, width), more])
-
-
-def _sections(rows: Mapping[str, Iterable[tuple[str, str]]], width: int) -> Iterator[str]:
-    """Headings with (name, description) below. width: of the names."""
-    for heading, part in rows.items():
-        yield from (heading, *(f"  {name:<{width}}  {about}" for name, about in part), "")
+    return listed(rows, has_groups=not (family or word or graded))
 
 
 def _of_families(family: str) -> list[Metric]:

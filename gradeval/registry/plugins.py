@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradeval.errors import MetricError, described, named, printable
+from gradeval.registry.catalogue import in_ascii
 from gradeval.registry.invariants import Invariant
-from gradeval.registry.metric import Metric, in_ascii
+from gradeval.registry.metric import Metric
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Details, Terms

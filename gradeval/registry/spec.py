@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gradeval.errors import MetricError, described
 from gradeval.records import Record
-from gradeval.registry.metric import REGISTRY, UNCHECKED, Metric, fold, homes, import_family, load
+from gradeval.registry.catalogue import fold, homes
+from gradeval.registry.metric import REGISTRY, UNCHECKED, Metric, import_family, load
 from gradeval.registry.params import Param
 
 if TYPE_CHECKING:

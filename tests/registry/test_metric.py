@@ -6,8 +6,9 @@ from typing import Annotated
 from helpers import each
 
 from gradeval.registry import invariants, spec
+from gradeval.registry.catalogue import FAMILIES, fold, homes
 from gradeval.registry.dialects import MEASURES, names_of
-from gradeval.registry.metric import FAMILIES, REGISTRY, Metric, fold, homes, load
+from gradeval.registry.metric import REGISTRY, Metric, load
 from gradeval.registry.params import Cutoff, fraction
 
 load()

@@ -3,13 +3,16 @@
 import functools
 import math
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from helpers import each, each_row, raises, with_needed
+from helpers import each, each_row, error_of, raises, with_needed
 
 import gradeval
-from gradeval.registry import pages
+from gradeval.errors import MetricError
+from gradeval.registry import catalogue, pages
 from gradeval.registry.dialects import AMBIGUOUS, GROUPS, NAMES, names_of
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.pages import WIDTH, page, table
@@ -230,3 +233,15 @@ def test_an_alias_is_what_it_stands_for(tool, name, target):
 def test_spellings_of_other_tools(text, expected):
     assert " ".join(map(str, parse(text))) == expected
     assert parse(expected) == parse(text)
+
+
+def test_the_list_needs_no_numpy():
+    """It is that of the registry, from the text of the modules."""
+    for family in ("", "nDCG", "counts", "n"):
+        assert catalogue.table(family) == pages.table(family)
+    assert error_of(MetricError, catalogue.table, "x") == error_of(MetricError, pages.table, "x")
+    code = (
+        "import sys; from gradeval.cli import run; code = run(['metrics']); assert 'numpy' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == pages.table() + "\n"

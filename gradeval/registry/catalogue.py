@@ -1,0 +1,114 @@
+"""The names, families and summaries of metrics, from the text of their modules, without numpy."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from typing import NamedTuple
+
+from gradeval.errors import MetricError
+from gradeval.registry.dialects import GROUPS
+
+_GREEK = str.maketrans({"α": "alpha", "µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"})
+
+
+def in_ascii(name: str) -> str:
+    """A name with its Greek letters spelled out."""
+    return name.translate(_GREEK)
+
+
+def fold(name: str) -> str:
+    """The key for looking up a name: lower case, with one spelling for each Greek letter."""
+    return in_ascii(name.lower())
+
+
+FAMILIES = {
+    "average_precision": "average precision",
+    "dcg": "nDCG",
+    "ndcg_phi": "nDCG",
+    "rankdcg": "correlation and order",
+    "precision": "precision and recall",
+    "ndcg_variants": "nDCG",
+    "user_models": "user models",
+    "correlation": "correlation and order",
+    "diversity": "novelty and diversity",
+    "counts": "counts",
+}
+
+
+class Declaration(NamedTuple):
+    """A built-in metric as the text of its module declares it."""
+
+    names: tuple[str, ...]  # the display name, then aliases
+    module: str  # of gradeval.metrics
+    family: str  # the heading it is listed under
+    summary: str  # the first line of its page
+
+
+@cache
+def declarations() -> list[Declaration]:
+    """The built-in metrics, by the text of the modules, whose imports take 10 ms and need numpy: a declaration has
+    its name, aliases and family as they stand, in no shared dict.
+    """
+    folder = os.path.dirname(import_module("gradeval.metrics").__file__ or "")
+    modules = sorted(name[:-3] for name in os.listdir(folder) if name[0] != "_" and name.endswith(".py"))
+    found: list[Declaration] = []
+    for module in dict.fromkeys((*FAMILIES, *modules)):  # those that FAMILIES does not name are last
+        with open(os.path.join(folder, f"{module}.py"), encoding="utf-8") as file:
+            for text in file.read().split("\n@metric(")[1:]:
+                fields, _, function = text.partition("\ndef ")
+                aliases = fields.partition(" aliases=[")[2].partition("]")[0]
+                family = fields.partition('family="')[2].partition('"')[0]
+                summary = function.split('"""', 2)[1].split("\n", 1)[0]
+                names = (fields.split('"', 2)[1], *aliases.split('"')[1::2])
+                found.append(Declaration(names, module, family or family_of(module), summary))
+    return found
+
+
+def family_of(module: str) -> str:
+    """The heading of the metrics of a module; for those of other packages, the module's name."""
+    return FAMILIES.get(module, module.replace("_", " "))
+
+
+@cache
+def homes() -> dict[str, str]:
+    """Every name of a built-in metric, folded -> its module."""
+    return {fold(name): metric.module for metric in declarations() for name in metric.names}
+
+
+def table(family: str = "") -> str:
+    """The built-in metrics with their summaries, by family; then, without a family, the groups. family: part of
+    the name of one. Raises MetricError if there are none.
+    """
+    metrics = [metric for metric in declarations() if family.lower() in metric.family.lower()]
+    families = sorted({metric.family for metric in metrics or declarations()}, key=str.lower)
+    if not metrics:
+        raise MetricError(f"unknown family {family!r}", hint=f"the families are {', '.join(families)}")
+    rows = {
+        name: [(in_ascii(metric.names[0]), metric.summary) for metric in metrics if metric.family == name]
+        for name in families
+    }
+    return listed(rows, has_groups=not family)
+
+
+def listed(rows: dict[str, list[tuple[str, str]]], *, has_groups: bool) -> str:
+    """Headings with (name, description) below, and where to read more."""
+    width = max(len(name) for part in rows.values() for name, _ in part)
+    if has_groups:
+        rows["groups"] = [(name, group.about) for name, group in GROUPS.items()]
+    parts = (
+        "\n".join([heading, *(f"  {name:<{width}}  {about}" for name, about in part), ""])
+        for heading, part in rows.items()
+    )
+    return "\n".join([*parts, "'gradeval metrics NAME' shows the formula, parameters and source of a metric."])
+
+
+def has_plugins() -> bool:
+    """Whether other packages have metrics, or it cannot be told."""
+    from importlib.metadata import entry_points
+
+    try:
+        return bool(entry_points(group="gradeval.metrics"))
+    except Exception:  # of the files of any package; load_all() reports it
+        return True
