@@ -48,8 +48,8 @@ class Declaration(NamedTuple):
 
 @cache
 def declarations() -> list[Declaration]:
-    """The built-in metrics, by the text of the modules, whose imports take 10 ms and need numpy: a declaration has
-    its name, aliases and family as they stand, in no shared dict.
+    """The built-in metrics, by the text of the modules, whose imports take 10 ms and need numpy. A declaration
+    has its name, aliases and family where it stands, in no dict that several share.
     """
     folder = os.path.dirname(import_module("gradeval.metrics").__file__ or "")
     modules = sorted(name[:-3] for name in os.listdir(folder) if name[0] != "_" and name.endswith(".py"))
