@@ -165,6 +165,10 @@ class CompareOptions(opts.OptionTable, init=False):
     )
     worst: int = _further(opts.integer(0, 10**6), "The N queries that lost most.", default=0)
     best: int = _further(opts.integer(0, 10**6), "The N queries that gained most.", default=0)
+    bounds: bool = _further(
+        opts.FLAG,
+        "The lowest and the highest difference that judgments of the unjudged documents retrieved could give.",
+    )
     power: bool = _further(opts.FLAG, "The smallest difference that could have been shown, and queries needed.")
     anova: bool = _further(opts.FLAG, "Two-way analysis of variance, system by query, and its effect sizes.")
     jobs: int = opts.Options.table["jobs"]  # type: ignore[assignment]
@@ -174,6 +178,8 @@ class CompareOptions(opts.OptionTable, init=False):
             raise OptionError(f"a group of queries is named '{ALL}', which stands for all queries. Rename it")
         if self.all_pairs and self.baseline is not None:
             raise OptionError("baseline and all_pairs are mutually exclusive")
+        if self.bounds and self.replicates:
+            raise OptionError("bounds and replicates are mutually exclusive: bounds are of differences of runs")
         if self.test == TUKEY and not self.all_pairs:
             raise OptionError("Tukey's test is of all pairs of runs. Add --all-pairs (all_pairs=True)")
         if self.test in (TUKEY, "bootstrap") and self.correction not in (None, "none"):
@@ -219,7 +225,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[CompareOptions, opts.Opti
     """How to compare, and how to evaluate; jobs belongs to both. Raises OptionError."""
     opts.check_known(options, list(COMPARED))
     compared_as = CompareOptions.of(options)
-    evaluated_as = opts.Options.of(options, without=("confidence",))
+    evaluated_as = opts.Options.of(options, without=("confidence", "bounds"))
     if evaluated_as.query_weights is not None:
         compared_as.check_weights()
     return compared_as, evaluated_as

@@ -83,6 +83,7 @@ class CompareResults(CompareOnSpark, total=False):
     sort: str | None  # None
     worst: int  # 0
     best: int  # 0
+    bounds: bool  # False
     power: bool  # False
     anova: bool  # False
     jobs: int  # 0
@@ -195,6 +196,7 @@ class ReportKeywords(GateKeywords, CompareOnSpark, total=False):
     seed: int  # 1
     sort: str | None  # None
     by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
+    bounds: bool  # False
 
 
 class Compare(ReportKeywords, total=False):

@@ -232,7 +232,7 @@ class NoticeKind(Enum):
     NO_P = Row("no p-value for {listed}", listed=("{count:comparison|comparisons} ({rule})", ", "))
     JUDGED_DIFFERS = Row(
         "{subject:#: }{metric} of the runs differs, from {low_share} to {high_share}{collections: (and on #)}: "
-        "unjudged documents count as not relevant, which favors older systems"
+        "unjudged documents count as not relevant, which favors older systems (see [--bounds|bounds=True])"
     )
     JUDGED_UNKNOWN = Row(
         "{metric} of {subjects} is unknown, so whether the runs differ in it was not checked; save results "
@@ -243,6 +243,11 @@ class NoticeKind(Enum):
         "{subject}: {count:line|lines} of the history, of the {total:,} that {metric} is compared with, "
         "{count:?has|have} another signature{others: (and of #)}: other options, judgments or another version "
         "of gradeval made {count:?it|them}"
+    )
+    IDS_UNKNOWN = Row(
+        "no bounds of differences with {subjects}: saved results have no ids of unjudged documents; give the "
+        "runs themselves",
+        is_note=True,
     )
     # of batches
     MISSING_RUNS = Row("{count:,} of {total:,} cells {count:?has|have} no run: {rule}")

@@ -165,7 +165,7 @@ def test_each_kind_has_a_sentence() -> None:
     }
     of_qrels = {NoticeKind.SUBTOPICS, NoticeKind.UNLABELLED, NoticeKind.UNSCALED_ELSEWHERE, NoticeKind.MERGED}
     of_options = {NoticeKind.CUT, NoticeKind.EXCLUDED, NoticeKind.EXCLUDED_JUDGMENTS, NoticeKind.NO_BOUNDS}
-    assert notes == {*of_qrels, NoticeKind.JUDGED_UNKNOWN, *of_runs, *of_options}
+    assert notes == {*of_qrels, NoticeKind.JUDGED_UNKNOWN, NoticeKind.IDS_UNKNOWN, *of_runs, *of_options}
 
 
 def said(kind: NoticeKind, *notices: dict[str, Any], runs: int = 4) -> str:

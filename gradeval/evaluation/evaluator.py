@@ -23,6 +23,7 @@ from gradeval.evaluation.caveats import (
 )
 from gradeval.evaluation.outcome import Evaluated, ReducedRun, check_common, without_relevant
 from gradeval.evaluation.outcome import evaluate as evaluate_run
+from gradeval.evaluation.pairs import wanted_of
 from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult
 from gradeval.evaluation.runs import check_labels, names_by_path, path_of, separate_runs, with_saved
@@ -76,6 +77,7 @@ def evaluate(
     """
     separate, names = separate_runs(runs), single_names(metrics)
     plan = Plan(parse(names), Options(**options), hashes_qrels=True)
+    plan = plan.replace(keeps_unjudged=plan.options.bounds)
     check_errors(errors)
     results = accepted(evaluate_all(plan, *with_saved(qrels, separate)), errors)
     return warned(results.replace(asked=asked_names(names)))
@@ -138,6 +140,7 @@ class Evaluation:
 
             check_bounds(self.plan.metrics)
         self.setting = EvaluationSetting.of(self.plan, self.qrels)  # an error before runs are read
+        self._wanted = wanted_of(self.plan.specs, self.plan.options) if plan.keeps_unjudged else None
         self.without_runs = self._results()
 
     def _results(self) -> Results:
@@ -154,6 +157,7 @@ class Evaluation:
             options=plan.options.to_dict(),
             groups_sha256=groups.sha256() if hashes and groups else None,
             chosen=int(self.setting.chosen.sum()),
+            setting=self.setting if plan.keeps_unjudged else None,
         )
 
     @cached_property
@@ -283,13 +287,16 @@ class Evaluation:
             return opened
         name, run = opened
         try:
-            reduced = run.reduce(self.qrels, jobs)
+            reduced = run.reduce(self.qrels, jobs, self._wanted)
             check_common(run, reduced, self.qrels, self.setting.chosen)
             tag = reduced.tag or run.name or run.short_name or run.path
             evaluated = evaluate_run(self.setting, ReducedRun(name, run.path, run.ties, reduced, tag), jobs)
+            result = evaluated.result
             if self.plan.hashes and run.source is not None:
-                result = evaluated.result.replace(sha256=run.source.sha256())
-                evaluated = evaluated.replace(result=result)
+                result = result.replace(sha256=run.source.sha256())
+            if self._wanted is not None:
+                result = result.replace(reduced=reduced)
+            evaluated = evaluated.replace(result=result)
         except GradevalError as error:
             return FailedRun(run.path, error)
         return evaluated
@@ -426,6 +433,7 @@ class Evaluator:
             raise OptionError(f"warnings must be once, ignore or error, not {described(warnings)}")
         names = single_names(metrics)
         plan = Plan(parse(names), Options(**options), hashes_qrels=True)
+        plan = plan.replace(keeps_unjudged=plan.options.bounds)
         self._evaluation, self._asked = Evaluation(plan, qrels), asked_names(names)
         self._warner = None if warnings == "ignore" else Warner(is_error=warnings == "error")
 

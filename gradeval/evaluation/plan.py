@@ -33,6 +33,7 @@ class Plan(Record, eq=False):
     is_part: bool = False  # whether other runs of the call may have the columns that options name
     as_trec_eval: bool = False  # whether the lines of runs are read as trec_eval reads them
     weights_path: str = ""  # of the file that the weights of queries are from
+    keeps_unjudged: bool = False  # whether the results keep what the bounds of differences of runs follow from
 
     @cached_property
     def optional(self) -> tuple[Spec, ...]:

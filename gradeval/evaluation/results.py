@@ -23,7 +23,9 @@ from gradeval.render.printable import WithNotices, frame_of, library, warned
 
 if TYPE_CHECKING:
     from gradeval.commands.compare.compare import Comparison
+    from gradeval.evaluation.plan import EvaluationSetting
     from gradeval.keywords import CompareResults, Unpack
+    from gradeval.tables.reduction import Reduced
 
     class LaterNotices(Protocol):
         """What finds notices on first access."""
@@ -99,6 +101,7 @@ class RunResult(Record, eq=False):
     weights: Floats | None = None  # of the queries in the means, (Q,), None where all count alike
     missing: Bools | None = None  # which of the queries that are evaluated it lacks, (Q,), None where unknown
     judged: float | None = None  # the share of its first ranks that is judged, if known
+    reduced: Reduced | None = None  # of all queries of the qrels, with unjudged documents, as Results.setting
 
     @property
     def queries(self) -> int:
@@ -277,6 +280,7 @@ class Results(Record, WithNotices, eq=False):
     without_relevant: Bools | None = None  # which queries have nothing relevant to each metric, (M, Q)
     asked: Mapping[Spec, str] = {}  # what a metric was called by who asked for it, where that is another name
     later: LaterNotices | None = None  # of Evaluator.evaluate(), which keeps what was evaluated
+    setting: EvaluationSetting | None = None  # of the runs, for bounds of their differences; None without
 
     @cached_property
     def notices(self) -> Notices:

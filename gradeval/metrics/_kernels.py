@@ -40,8 +40,8 @@ def _is_plain(params: Mapping[str, Any], scale: Floats) -> bool:
 
 
 _PLAIN = Condition("gain", "with gains of at least 0, and 0 of the grade 0", _is_plain)
-LINEAR_BOUNDS = Bounding(EXACT, find=_found_by("linear"))
-MONOTONE_BOUNDS = Bounding(EXACT, find=_found_by("monotone"))
+LINEAR_BOUNDS = Bounding(EXACT, find=_found_by("linear"), below="none")
+MONOTONE_BOUNDS = Bounding(EXACT, find=_found_by("monotone"), below="none")
 RECALL_BOUNDS = Bounding(EXACT, find=_found_by("share_found"))
 CAPPED_RECALL_BOUNDS = Bounding(EXACT, find=_found_by("share_of_possible"))
 F_BOUNDS = Bounding(EXACT, find=_found_by("f_of_first"))
@@ -49,7 +49,7 @@ SUCCESS_BOUNDS = Bounding(EXACT, find=_found_by("one_or_all"))
 R_PRECISION_BOUNDS = Bounding(EXACT, find=_found_by("precision_at_relevant"))
 AP_BOUNDS = Bounding(EXACT, find=_found_by("mean_of_precisions"))
 MU_AP_BOUNDS = Bounding(OUTER, find=_found_by("mean_over_levels"))
-NORMALIZED_BOUNDS = Bounding(EXACT, find=_found_by("normalized")).where(_PLAIN)
+NORMALIZED_BOUNDS = Bounding(EXACT, find=_found_by("normalized"), below="cutoff").where(_PLAIN)
 LARGEST_EXPONENT = 1000.0  # the gains of eight million documents, all of 2^1000, have a finite sum
 _CANCELS = 1e-9  # below this the subtraction in 2^grade - 1 loses more than half of the digits
 

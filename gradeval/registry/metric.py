@@ -51,6 +51,8 @@ class Bounding(Invariant, kw_only=True):
 
     # (metric, judgments, unjudged, all parameters) -> the values as a function of the grades of the unjudged
     find: Callable[[Metric, Judgments, Unjudged, Given], Open]
+    # how many unjudged documents below the cutoff count: none, as many as the cutoff, or all
+    below: str = "all"
 
 
 class Metric(Record, eq=False):

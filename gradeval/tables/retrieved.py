@@ -61,6 +61,13 @@ class UnjudgedIds(Record, eq=False):
         """The queries in order of their indices, (S,)."""
         return np.argsort(self.query)
 
+    def counts(self, queries: int) -> Ints:
+        """How many there are of each of the judged queries, (Q,)."""
+        counts = np.zeros(queries, np.int64)
+        is_judged = self.query < queries
+        counts[self.query[is_judged]] = np.diff(self.bounds)[is_judged]
+        return counts
+
     def of_queries(self, first: int = 0, end: int = 2**63 - 1) -> tuple[Ints, Ids, Ints]:
         """The documents of queries with an index of `first` or more and below `end`: query, id and rank."""
         indices = self.query[self._by_query]

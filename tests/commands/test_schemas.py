@@ -123,6 +123,7 @@ CASES = {  # the exit code, and a command line
             0,
             "compare qrels a.run b.run c.run -m 'AP nDCG@10' --worst 2 --best 1 --power --anova -q --signature",
         ),
+        (0, "compare qrels a.run b.run -m 'AP nDCG@10 tau' --bounds"),
         (0, "compare qrels a.run b.run c.run --all-pairs --test tukey --by groups --worst 1"),
         (0, "compare qrels a.run few b.run --test bootstrap --min-coverage 50 --baseline b"),
         (0, "compare qrels a.run b.run --test wilcoxon --correction none"),
@@ -132,6 +133,7 @@ CASES = {  # the exit code, and a command line
     "gate": (
         (0, "gate qrels a.run --require 'AP >= 0.1' --min-coverage 90"),
         (1, "gate qrels few --baseline a.run --max-drop 'AP 1%' --no-worse AP --min-coverage 0"),
+        (1, "gate qrels c.run --baseline a.run --max-drop 'AP 1%' --require 'AP > 0' --bounds"),
         (1, "gate qrels c.run --baseline a.run --max-query-drop 'AP 0.001 in 1%' --non-inferior 'AP 0.0001'"),
         (2, "gate qrels few --require 'AP >= 0.1'"),
         (1, "gate b.run --baseline a.run --require 'RBO >= 1 in 50%' --require 'AO@2 >= 0'"),

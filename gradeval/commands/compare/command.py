@@ -195,6 +195,7 @@ def _compared_runs(
         evaluation,
         hashes=job.wants_hashes,
         shows_queries=per_query,
+        bounds=compared_as.bounds,
     )
     if job.report_failed(results.failed):
         if lacks_baseline(results, paths, compared_as):

@@ -13,9 +13,11 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs
+from gradeval.commands.compare.bounds import BoundedDifference, MissingJudgments, bounded_differences
 from gradeval.commands.compare.coverage import Coverage, JudgedQueries, coverage_of_runs, missing_notices
 from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Groups, Systems, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, first_names
+from gradeval.evaluation.bounds import check_bounds
 from gradeval.evaluation.caveats import left_out_of_groups
 from gradeval.evaluation.depths import Quantiles, apart
 from gradeval.evaluation.evaluator import complete, evaluate_all
@@ -113,6 +115,8 @@ class QueryValues:
     replicates: tuple[Replicates, ...] = field(
         repr=False, default=()
     )  # of each run that is a system of several
+    # of the differences of pairs, by the names of the baseline and the run; none where they are not asked for
+    bounded: Mapping[tuple[str, str], BoundedDifference] = field(repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         for r, m in np.argwhere((np.abs(self.values) > LARGEST).any(axis=2)).tolist():
@@ -148,6 +152,10 @@ class QueryValues:
         """run - baseline, (M, Q), NaN where either has no value."""
         return tests.paired_differences(self.values[baseline], self.values[run])
 
+    def bounds(self, baseline: int, run: int) -> BoundedDifference | None:
+        """Those of these differences, None where they are not asked for."""
+        return self.bounded.get((self.runs[baseline], self.runs[run]))
+
     def shortfalls(self, percent: float) -> list[str]:
         """Why each run is not tested: it has fewer than this percentage of the judged queries; '' if not."""
         if not self.coverage:
@@ -181,7 +189,8 @@ class QueryValues:
         values = self.values[..., positions]
         replicates = tuple(of_system.select(positions) for of_system in self.replicates)
         selected = replace(self, queries=queries, values=values, judged=judged, weights=weights)
-        return replace(selected, replicates=replicates)
+        bounded = {pair: bounds.taken(positions) for pair, bounds in self.bounded.items()}
+        return replace(selected, replicates=replicates, bounded=bounded)
 
     def part(self, which: Bools | Ints, name: str) -> QueryValues:
         """Those of some of the queries, of which the runs have their own coverage where it is known. name: what
@@ -394,6 +403,7 @@ class PairComparison:
     method: str
     reason: str = ""  # why there is no p
     power: Power | None = None
+    missing: MissingJudgments | None = None  # None where bounds are not asked for
 
     @property
     def is_short(self) -> bool:
@@ -411,9 +421,14 @@ class PairComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as in JSON: exact numbers, None for those that are not finite."""
-        content: dict[str, Any] = exact({**vars(self), "relative_percent": self.relative})
-        power: Power | None = content.pop("power")
-        return content if power is None else {**content, "power": exact(vars(power))}
+        content: dict[str, Any] = exact({**self.fields(), "relative_percent": self.relative})
+        power = content.pop("power")
+        return content if power is None else {**content, "power": power}
+
+    def fields(self) -> dict[str, Any]:
+        """Its fields, those of `missing` among them."""
+        fields = asdict(self)
+        return fields | (fields.pop("missing") or {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -540,7 +555,7 @@ class Comparison(WithNotices, Tabular):
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each comparison: its group (None for all queries) and the fields of PairComparison."""
-        return [{"group": part.group, **asdict(pair)} for part in self.sections for pair in part.comparisons]
+        return [{"group": part.group, **pair.fields()} for part in self.sections for pair in part.comparisons]
 
     def __repr__(self) -> str:
         runs, metrics, queries = map(len, (self.values.runs, self.values.metrics, self.values.queries))
@@ -566,7 +581,8 @@ def compare(
     if runs is None:
         results = results_of(qrels, evaluation)
         return warned(compare_results(results, specs_of(results, metrics), compared_as), results.notices)
-    results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation)
+    bounds = compared_as.bounds
+    results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation, bounds=bounds)
     return warned(compare_results(complete(results), compared, compared_as))
 
 
@@ -579,10 +595,13 @@ def evaluate_to_compare(
     more: Sequence[Spec] = (),
     hashes: bool = False,
     shows_queries: bool = False,
+    bounds: bool = False,
 ) -> tuple[Results, list[Spec]]:
     """The results, with Judged@k and `more` too; and the metrics to compare. runs: None where the qrels are
-    results. hashes, shows_queries: of Plan.
+    results. hashes, shows_queries: of Plan. bounds: whether those of differences are wanted.
     """
+    if bounds:
+        options.replace(bounds=True)  # which is an error with options that leave no bounds
     if runs is None:
         results = results_of(qrels, options)
         compared = specs_of(results, metrics) or metrics_to_test(results.specs)
@@ -595,10 +614,12 @@ def evaluate_to_compare(
         if any(isinstance(run, SavedResult) for _, run in opened):
             specs, left_out = common_metrics(opened, is_judged)
         specs = metrics_to_test(specs or parse(COMPARED_METRICS))
+    if bounds:
+        check_bounds(specs)
     judged = [] if options.judged_only else [judged_spec(specs, opened)]
     extra = [*(spec for spec in more if spec not in judged), *judged]
     plan = Plan(specs, options, extra=extra, shows_queries=shows_queries, hashes=hashes)
-    results = evaluate_all(plan, qrels, opened)
+    results = evaluate_all(plan.replace(keeps_unjudged=bounds), qrels, opened)
     return results.replace(given_notices=Notices((*results.notices, *left_out))), specs
 
 
@@ -621,7 +642,11 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
         specs = metrics_to_test(results.specs)
     elif specs:
         comparable_metrics(list(map(str, specs)))
-    values = QueryValues.of(results, specs).weighing()
+    values, unknown = QueryValues.of(results, specs), list[Notice]()
+    if options.bounds:
+        bounded, unknown = bounded_differences(results, specs, pairs_of(values, options))
+        values = replace(values, bounded=bounded)
+    values = values.weighing()
     judged = Judged.of(results)
     if options.replicates:
         values = values.of_systems(options.replicates)
@@ -634,7 +659,7 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
             hint = "Check the query ids, or average over --queries judged"
             raise no_common_query(values.paths[run], values.runs[baseline], ids, other, hint)
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
-    notices = notices_of(results, values)
+    notices = [*notices_of(results, values), *unknown]
     comparison = compare_values(values, options, notices, judged=judged, inputs=inputs)
     return replace(comparison, failed=results.failed)
 
@@ -786,7 +811,10 @@ def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Ite
             paired = np.where(np.isnan(column), np.nan, values.values[[baseline, run], m])
             means = [Sample.of(of_run, values.weights).mean for of_run in paired]
             names = values.runs[run], values.runs[baseline], metric
-            yield pair_comparison((*names, means, summary, outcome), p, options)
+            pair = pair_comparison((*names, means, summary, outcome), p, options)
+            if (bounds := values.bounds(baseline, run)) is not None:
+                pair = replace(pair, missing=bounds.of(m, column, values.weights))
+            yield pair
 
 
 def _outcomes(

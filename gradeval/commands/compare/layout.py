@@ -12,10 +12,13 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.commands.compare import compare
+from gradeval.commands.compare.bounds import MissingJudgments
 from gradeval.commands.compare.compare import ComparedMetric, Comparison, PairComparison, Section
 from gradeval.commands.compare.coverage import not_tested
 from gradeval.compare_options import ALL, FEW_RUNS, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.errors import visible
+from gradeval.notices import many
+from gradeval.registry.metric import OUTER
 from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.document import ABSENT, decimals, nonzero, number, plain, signed
@@ -24,6 +27,7 @@ from gradeval.statistics.sampling import FEW_PAIRS
 from gradeval.statistics.weighted import Sample
 
 BETTER, WORSE = "▲", "▼"
+OUTER_MARK = " *"  # beside outer bounds
 Marks = dict[tuple[str, str], str]  # by (run, metric)
 _SMALLEST = math.ulp(0.0)  # an end of an interval that leaves out 0 but begins next to it
 _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "maxt": "maxT"}
@@ -85,7 +89,7 @@ def _blocks_of_summary(
         yield doc.grid_of("Replicates", columns, _replicates(comparison), options.digits)
     if comparison.changes:
         yield _grid_of_changes(comparison, options.digits)
-    yield doc.Sentences(legend(comparison, with_letters))
+    yield doc.Sentences(legend(comparison, with_letters, options.digits))
     if options.format != "table" and (signatures := comparison.inputs.get("signatures")):
         yield doc.Lines(list(map(visible, signatures)))
 
@@ -169,6 +173,14 @@ def interval(pair: PairComparison, digits: Digits) -> str:
     opens = "(" if math.isinf(pair.low) or (pair.low > 0 and low == zero) else "["
     closes = ")" if math.isinf(pair.high) or (pair.high < 0 and high == zero) else "]"
     return f"{opens}{low}, {high}{closes}"
+
+
+def bounds(missing: MissingJudgments, digits: Digits) -> str:
+    """'low to high' of a difference over the judgments that are missing."""
+    if math.isnan(missing.lower_bound):
+        return ABSENT
+    low, high = (signed(bound, digits) for bound in (missing.lower_bound, missing.upper_bound))
+    return f"{low} to {high}{OUTER_MARK * (missing.bounds == OUTER)}"
 
 
 def letters(count: int) -> list[str]:
@@ -290,6 +302,8 @@ _NEEDED = doc.ColumnKind(
     lambda value, digits: f"{value:.0f}" if math.isfinite(value) else repr(value),
     lambda value, digits: ABSENT if math.isnan(value) else f"{value:,.0f}",
 )
+BOUND = doc.ColumnKind(lambda value, digits: "" if math.isnan(value) else plain(value, digits), number)
+_BOUNDS = doc.ColumnKind(lambda value, digits: "", bounds)
 _GROUP = doc.ColumnKind(lambda name, _: name or ALL, lambda name, _: visible(name or ""), is_name=True)
 _METRIC = doc.ColumnKind(lambda metric, _: metric.name, lambda metric, _: visible(metric.display), is_name=True)
 
@@ -318,7 +332,9 @@ def _comparison_columns(
         doc.Column("low", "", _END),
         doc.Column("high", "", _END),
         doc.Column("estimate", "", doc.NUMBER),
+        *([doc.Column("lower_bound", "", BOUND), doc.Column("upper_bound", "", BOUND)] * chosen.bounds),
         doc.Column("", f"{chosen.confidence:g} % interval", _INTERVAL, "pair"),
+        *[doc.Column("", "bounds", _BOUNDS, "missing")] * chosen.bounds,
         doc.Column("p", "p" * has_p, doc.PROBABILITY),
         doc.Column("p_corrected", f"p ({correction})" if correction else "", doc.PROBABILITY),
         doc.Column("effect_size", "effect size", _EFFECT),
@@ -351,6 +367,8 @@ def _compared(comparison: Comparison, sections: Sequence[Section]) -> Iterator[d
             row |= {"relative_percent": pair.relative, "counts": f"{pair.won}/{pair.tied}/{pair.lost}"}
             if pair.power is not None:
                 row |= vars(pair.power)
+            if pair.missing is not None:
+                row |= vars(pair.missing)
             if judged is not None:
                 row |= {judged.name: shares[pair.run], f"baseline_{judged.name}": shares[pair.baseline]}
             yield row
@@ -431,7 +449,7 @@ def _weighted(weights: Floats) -> str:
     return f"Weighted by query: {weighted}. Effective number of queries: {effective:.1f}."
 
 
-def legend(comparison: Comparison, with_letters: bool) -> list[str]:
+def legend(comparison: Comparison, with_letters: bool, digits: Digits = 4) -> list[str]:
     """The sentences below the tables."""
     chosen = comparison.options
     values = comparison.values
@@ -456,6 +474,7 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
         )
     shortfalls = filter(None, itertools.chain.from_iterable(part.shortfalls for part in comparison.sections))
     sentences += map(visible, not_tested(shortfalls, ", nor in the analysis of variance" * chosen.anova))
+    sentences += map(visible, bounds_sentences(comparison, digits))
     if chosen.power:
         alike = "" if values.weights is None else ", with weights as unequal as these"
         sentences.append(
@@ -463,6 +482,39 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
             f"Needed: the queries for 80 % power at the observed difference{alike}."
         )
     return sentences
+
+
+def bounds_sentences(comparison: Comparison, digits: Digits) -> list[str]:
+    """What judgments of unjudged documents could make of the differences: few sentences, however many these."""
+    pairs = [(pair, pair.missing) for pair in comparison.comparisons if pair.missing and pair.missing.bounds]
+    sentences = [_could_be(comparison, pair, missing, digits) for pair, missing in pairs]
+    if len(pairs) > FEW_RUNS:
+        is_open = sum(missing.is_open for _, missing in pairs)
+        differences = many(len(pairs), "difference", "differences")
+        sentences = [f"Judgments of unjudged documents leave the sign of {is_open} of {differences} open."]
+    if pairs:
+        sentences.append("Bounds: worst cases over the judgments that are missing; no intervals of confidence.")
+    if any(missing.bounds == OUTER for _, missing in pairs):
+        sentences.append("*: outer bounds, which no judgments need reach.")
+    return sentences
+
+
+def _could_be(comparison: Comparison, pair: PairComparison, missing: MissingJudgments, digits: Digits) -> str:
+    """What judgments could make of a difference."""
+    [display] = (metric.display for metric in comparison.values.metrics if metric.name == pair.metric)
+    difference = f"{display} of {pair.run} − {pair.baseline} is {signed(pair.difference, digits)}"
+    if not missing.unjudged:
+        return f"{difference}: no document that counts is unjudged."
+    documents = many(missing.unjudged, "document", "documents")
+    first = "" if missing.first_ranks is None else f" in a first {missing.first_ranks}"
+    if missing.unjudged_first < missing.unjudged:
+        first = first and f" ({missing.unjudged_first:,}{first})"
+    more = "more than " * missing.unjudged_more
+    low, high = (signed(bound, digits) for bound in (missing.lower_bound, missing.upper_bound))
+    change = "leave it within" if missing.bounds == OUTER else "could make it"
+    settled = f"; in {missing.settled} of {many(pair.n, 'query', 'queries')} none can change the sign"
+    settled *= missing.settled > 0
+    return f"{difference}: judgments of {more}{documents}{first} {change} {low} to {high}{settled}."
 
 
 def _significant(comparison: Comparison, with_letters: bool) -> str:

@@ -116,6 +116,8 @@ def compare_tables(
     """
     evaluation = Options(queries=queries, query_ids=query_ids, columns=columns, query_weights=query_weights)
     compared_as = CompareOptions(**options)
+    if compared_as.bounds:
+        raise OptionError("bounds: tables of values have no unjudged documents. Compare the runs themselves")
     roles = dict(evaluation.columns)
     if unused := [role for role in roles if role != "query"]:
         raise OptionError(f"columns {unused[0]}: tables of values have query=NAME only")

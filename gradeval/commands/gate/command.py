@@ -123,6 +123,12 @@ _check_options = cli.together(
     "(NAME=RUN) and the metric, and that no gate has found to fail. Default: 14 where there is no baseline.",
     type=cli.Integer(3, 10**6),
 )
+@cli.row_option(
+    CompareOptions,
+    "bounds",
+    section="What is judged",
+    help="A check against a baseline is inconclusive where judgments of unjudged documents could turn it.",
+)
 @_against("--init", "Write a commented file of checks from today's values, and judge nothing.")
 @_against(
     "--update-baseline",
@@ -159,6 +165,7 @@ def gate_command(
     config: str | None,
     baseline: str | None,
     by: str | None,
+    bounds: bool,
     init: bool,
     metrics: tuple[str, ...],
     junit: str | None,
@@ -197,7 +204,7 @@ def gate_command(
         reports.open(*read)
         history = _History(job, window)
         settings = gate.read_config(
-            file, texts, baseline, min_coverage, by or None, of_history=history.is_baseline
+            file, texts, baseline, min_coverage, by or None, of_history=history.is_baseline, bounds=bounds
         )
         reports.describe(settings)
         chosen = _chosen_options(options, settings)
@@ -256,7 +263,12 @@ def _judged(
                 click.get_current_context().params["update_baseline"] or job.format == "json" or job.history
             )
             results = gate.evaluate_to_gate(
-                job.watched(judgments), job.watched(opened), of_metrics, options, hashes=hashes
+                job.watched(judgments),
+                job.watched(opened),
+                of_metrics,
+                options,
+                hashes=hashes,
+                bounds=settings.bounds and judges,
             )
         if of_rankings and judges:
             baseline = job.watched(LabelledRuns([labelled(str(settings.baseline))]))

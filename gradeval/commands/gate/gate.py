@@ -16,6 +16,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats
 from gradeval.commands.compare import compare as comparison
+from gradeval.commands.compare.bounds import bounded_differences
 from gradeval.commands.compare.coverage import (
     TOLERANCE,
     Coverage,
@@ -28,6 +29,7 @@ from gradeval.commands.gate.rankings import RankingValues, ranking_measures
 from gradeval.commands.history.history import Window
 from gradeval.compare_options import CompareOptions, Groups
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
+from gradeval.evaluation.bounds import check_bounds
 from gradeval.evaluation.evaluator import complete, evaluate_all
 from gradeval.evaluation.groups import results_of_groups
 from gradeval.evaluation.loaded import results_of
@@ -80,13 +82,14 @@ KINDS = {  # an example of each kind, and its form
 }
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.gradeval.gate"  # of pyproject.toml
-_KEYS = (*KINDS, "baseline", "min-coverage", "name", "by", "options")
+_KEYS = (*KINDS, "baseline", "min-coverage", "bounds", "name", "by", "options")
 _IS_TEXT = " is text and cannot be checked"
 FULL_COVERAGE = 100.0  # percent
 MISSING_SHOWN = 5  # ids of queries that a run lacks
 ALPHA = 0.05  # of the intervals: one of a difference that is 0 in truth lies below 0 in ALPHA / 2 of cases
 RUN, BASELINE = 0, 1  # positions in Results.runs
 
+DifferenceLimits = dict[str, list[float]]  # of the difference of each query, NaN where there is none
 Verdict = Literal["held", "failed", "inconclusive", "error"]  # error: it could not be judged
 
 
@@ -278,6 +281,9 @@ class CheckOutcome:
     reason: str = ""  # why it could not be judged
     worst: tuple[WorstQuery, ...] = ()  # that count most against a check that did not hold
     exceeds: bool = False  # whether the mean is better by more than is tolerated below the baseline's
+    # of the margin over the judgments that are missing, where these bounds are asked for and known
+    lower_bound: float = math.nan
+    upper_bound: float = math.nan
 
     def to_dict(self) -> dict[str, Any]:
         """Its fields, and those of its check as text."""
@@ -285,7 +291,10 @@ class CheckOutcome:
         check = {"check": str(of_check), "kind": of_check.kind, "metric": of_check.metric}
         if of_check.group:
             check["group"] = of_check.group
-        return {**check, **vars(self), **check, "worst": [query.to_dict() for query in self.worst]}
+        content = {**check, **vars(self), **check, "worst": [query.to_dict() for query in self.worst]}
+        if math.isnan(self.lower_bound):
+            del content["lower_bound"], content["upper_bound"]
+        return content
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,6 +312,7 @@ class GateReport(Printable):
     name: str = ""
     subject: Mapping[str, str] = field(default_factory=dict)  # run, baseline, qrels and options, in words
     updates: bool = False  # whether RUN becomes the baseline where all checks hold
+    has_bounds: bool = False  # whether checks against a baseline have bounds
 
     @property
     def counts(self) -> Counter[Verdict]:
@@ -372,6 +382,7 @@ def gate(
     baseline: Any = None,
     min_coverage: float | None = None,
     by: Any = None,
+    bounds: bool = False,
     allow: str | Iterable[str] = (),
     worst: int = 5,
     name: str = "",
@@ -391,8 +402,9 @@ def gate(
     are added, and whose options those below replace. baseline: the run to compare with. min_coverage: the
     percentage of the judged queries that a run must have to be judged; None: 100, or what a check of coverage
     requires. by: groups of queries, which checks name, 'nDCG@10[head] >= 0.4': a file or {query: group}.
-    allow: kinds of warnings that keep no check from being judged: 'undefined'. worst: queries to list for each
-    check that did not hold. name: of the gate, in its title.
+    bounds: whether a check against the baseline is inconclusive where judgments of unjudged documents could
+    turn it. allow: kinds of warnings that keep no check from being judged: 'undefined'. worst: queries to list
+    for each check that did not hold. name: of the gate, in its title.
 
     Returns a GateReport: held, outcomes, exit_code, and what render() prints. Raises GradevalError for checks,
     data and options.
@@ -401,7 +413,7 @@ def gate(
     texts = {kind: _texts_of(value) for kind, value in zip(KINDS, given, strict=True)}
     accepted = [_kind_of(kind) for kind in _texts_of(allow)]
     file = TomlFile("checks", "", {}) if config is None else open_config(os.fspath(config))
-    settings = read_config(file, texts, baseline, min_coverage, by)
+    settings = read_config(file, texts, baseline, min_coverage, by, bounds=bounds)
     evaluation = Options(**{**settings.options, **options})
     of_metrics, of_rankings = separate_checks(settings.checks)
     results = rankings = None
@@ -428,7 +440,8 @@ def _results(qrels: Any, run: Any, settings: GateConfig, evaluation: Options) ->
     pairs = [pair for data in runs or [qrels] for pair in separate_runs(data)]
     judgments, opened_runs = with_saved(qrels, pairs)
     of_metrics, _ = separate_checks(settings.checks)
-    return complete(evaluate_to_gate(judgments, opened_runs, of_metrics, evaluation))
+    bounds = settings.bounds
+    return complete(evaluate_to_gate(judgments, opened_runs, of_metrics, evaluation, bounds=bounds))
 
 
 def rankings_of(runs: Runs, checks: Iterable[Check], options: Options) -> RankingValues:
@@ -467,9 +480,17 @@ def opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Labe
 
 
 def evaluate_to_gate(
-    qrels: Any, runs: Runs, checks: Sequence[Check], options: Options, *, hashes: bool = False
+    qrels: Any,
+    runs: Runs,
+    checks: Sequence[Check],
+    options: Options,
+    *,
+    hashes: bool = False,
+    bounds: bool = False,
 ) -> Results:
-    """The results of the run, then of the baseline, with all metrics of the checks. hashes: as of Plan."""
+    """The results of the run, then of the baseline, with all metrics of the checks. hashes: as of Plan. bounds:
+    whether those of differences are wanted.
+    """
     if len(options.features) > 1:
         raise OptionError(f"there are {len(options.features)} features, and a gate judges one run. Choose one")
     specs = [*dict.fromkeys(check.spec for check in checks if check.spec is not None)]
@@ -480,8 +501,11 @@ def evaluate_to_gate(
         extra.append(comparison.judged_spec(compared, runs))
     if isinstance(run := runs[RUN][1], SavedResult):
         check_metrics(run, specs)
+    if bounds:
+        options.replace(bounds=True)  # which is an error with options that leave no bounds
+        check_bounds(compared)
     plan = Plan(compared, options, extra=list(dict.fromkeys(extra)), shows_queries=True, hashes=hashes)
-    results = evaluate_all(plan, qrels, runs)
+    results = evaluate_all(plan.replace(keeps_unjudged=bounds), qrels, runs)
     if not results.failed and len(results.runs) != len(runs):
         path, count = Counter(result.path for result in results.runs).most_common(1)[0]
         raise InputError(path, f"it has {count} runs, and a gate judges one. Save the results of one run")
@@ -509,8 +533,16 @@ def judge_all(
     percent = settings.min_coverage
     reports: list[GateReport] = []
     if results is not None:
-        groups, windows = settings.groups, settings.windows
-        report = judge(results, of_metrics, percent, allow=allow, worst=worst, groups=groups, windows=windows)
+        report = judge(
+            results,
+            of_metrics,
+            percent,
+            allow=allow,
+            worst=worst,
+            groups=settings.groups,
+            windows=settings.windows,
+            bounds=settings.bounds,
+        )
         reports.append(report)
     if rankings is not None:
         reports.append(judge_rankings(rankings, of_rankings, percent, worst))
@@ -582,11 +614,13 @@ def judge(
     worst: int = 5,
     groups: Groups = (),
     windows: Mapping[str, Window] | None = None,
+    bounds: bool = False,
 ) -> GateReport:
     """Judge results of a run, and of its baseline if there is a second one. min_coverage: the percentage of the
     judged queries that each must have, and for which a metric must have a value unless allow has UNDEFINED; by
     default all, but of the run what a check of its coverage requires. worst: queries to list for each check.
-    groups: of queries, which checks name. windows: of a history, by metric. Raises OptionError, InputError.
+    groups: of queries, which checks name. windows: of a history, by metric. bounds: whether a check is
+    inconclusive where missing judgments could turn it. Raises OptionError, InputError.
     """
     windows = windows or {}
     percent = FULL_COVERAGE if min_coverage is None else min_coverage
@@ -601,6 +635,7 @@ def judge(
         lacks[RUN] = ""  # the check of the coverage fails where it has too few
         percent_defined = 100 * max(required_coverage)
     by_group = {"": results, **_results_of_groups(results, checks, groups)}
+    bounded, of_bounds = _bounded(results, checks) if bounds else ({}, [])
     outcomes = []
     for check in checks:
         if check.of_history:
@@ -608,6 +643,7 @@ def judge(
         else:
             judge_check = _against_baseline if check.needs_baseline else _require
             outcome = judge_check(check, by_group[check.group], worst)
+        outcome = _with_bounds(outcome, by_group[check.group], bounded.get(check.spec))
         undefined = "" if NoticeKind.UNDEFINED in allow else _undefined(check, results, percent_defined)
         if reason := outcome.reason or undefined or next(filter(None, lacks), ""):
             outcome = replace(outcome, verdict="error", reason=reason)
@@ -616,8 +652,9 @@ def judge(
         outcomes=tuple(outcomes),
         coverage=coverage_of_runs(results),
         min_coverage=percent,
-        notices=(*_notices(results, checks, outcomes), *_of_history(results, windows)),
+        notices=(*_notices(results, checks, outcomes), *_of_history(results, windows), *of_bounds),
         inputs={"qrels": results.judged_by, "options": dict(results.options)},
+        has_bounds=bounds,
     )
 
 
@@ -768,7 +805,7 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
         bound = outcome.baseline_mean - sign * amount
         outcome = replace(outcome, value=outcome.mean, bound=bound, margin=amount + gain)
     elif check.kind == MAX_QUERY_DROP:
-        share = float((gains[~np.isnan(gains)] < -amount - TOLERANCE).mean())
+        share = _share_below(gains, -amount)
         bound = check.share / 100
         outcome = replace(outcome, value=share, bound=bound, margin=bound - share)
     else:
@@ -815,6 +852,52 @@ def _of_history(results: Results, windows: Mapping[str, Window]) -> Iterator[Not
         count = window.differing(results.signature(RUN, metric))
         if count and len(window.means) >= LEAST_HISTORY:
             yield Notice(NoticeKind.SIGNATURES, run, count, metric, total=len(window.means))
+
+
+def _bounded(
+    results: Results, checks: Iterable[Check]
+) -> tuple[dict[Spec | None, DifferenceLimits], list[Notice]]:
+    """The lowest and the highest difference of each query from the baseline by the metrics of the checks, and
+    what is to be said of those without.
+    """
+    specs = [*dict.fromkeys(check.spec for check in checks if check.spec is not None and check.needs_baseline)]
+    by_pair, notices = bounded_differences(results, specs, [(BASELINE, RUN)])
+    [bounded] = by_pair.values()
+    values = comparison.QueryValues.of(results, specs)
+    of_specs = zip(specs, values.differences(BASELINE, RUN), strict=True)
+    limits: dict[Spec | None, DifferenceLimits] = {
+        spec: dict(zip(values.queries, bounded.limits(m, differences).T.tolist(), strict=True))
+        for m, (spec, differences) in enumerate(of_specs)
+    }
+    return limits, notices
+
+
+def _with_bounds(outcome: CheckOutcome, results: Results, limits: DifferenceLimits | None) -> CheckOutcome:
+    """With the bounds of its margin; inconclusive where judgments could turn it. The interval of a difference
+    is moved, as wide as it is, and an amount in percent stays that of the baseline's mean as it is judged.
+    """
+    check = outcome.check
+    if limits is None or check.spec is None or not check.needs_baseline or outcome.reason:
+        return outcome
+    values = comparison.QueryValues.of(results, [check.spec])
+    of_queries = values.metrics[0].sign * np.array([limits[query] for query in values.queries]).T
+    gains, lowest, highest = _gains(values), of_queries.min(axis=0), of_queries.max(axis=0)
+    if np.isnan(lowest).all():
+        return outcome
+    if check.kind == MAX_QUERY_DROP:
+        margins = [outcome.bound - _share_below(of_world, -check.amount) for of_world in (lowest, highest)]
+    else:
+        gain, *of_worlds = (Sample.of(column, values.weights).mean for column in (gains, lowest, highest))
+        margins = [outcome.margin + of_world - gain for of_world in of_worlds]
+    lower, upper = margins
+    is_open = at_least(lower, 0.0) != at_least(upper, 0.0)
+    verdict: Verdict = "inconclusive" if is_open else outcome.verdict
+    return replace(outcome, verdict=verdict, lower_bound=lower, upper_bound=upper)
+
+
+def _share_below(gains: Floats, amount: float) -> float:
+    """Of how many queries with a value the gain is below the amount, from 0 to 1."""
+    return float((gains[~np.isnan(gains)] < amount - TOLERANCE).mean())
 
 
 def _gains(values: comparison.QueryValues) -> Floats:
@@ -876,6 +959,7 @@ class GateConfig:
     name: str
     groups: Groups = ()  # of queries
     windows: Mapping[str, Window] = field(default_factory=dict)  # of a history, by metric
+    bounds: bool = False  # whether a check that missing judgments could turn is inconclusive
 
 
 def open_config(path: str | None) -> TomlFile:
@@ -913,6 +997,7 @@ def read_config(
     by: Any = None,
     *,
     of_history: bool | None = False,
+    bounds: bool = False,
 ) -> GateConfig:
     """The configuration of a file, and of the command line: checks are added, the others come first.
     of_history: whether MAX_DROP compares with a history; None where there is no baseline.
@@ -944,7 +1029,17 @@ def read_config(
     if by is None and "by" in content:
         by = os.path.join(folder, content["by"])
     groups = CompareOptions(by=by).by
-    return GateConfig(tuple(dict.fromkeys(checks)), baseline, min_coverage, of_evaluation, name, groups)
+    bounds = _wants_bounds([bounds, content.get("bounds", False)], checks)
+    distinct = tuple(dict.fromkeys(checks))
+    return GateConfig(distinct, baseline, min_coverage, of_evaluation, name, groups=groups, bounds=bounds)
+
+
+def _wants_bounds(wanted: Iterable[bool], checks: Iterable[Check]) -> bool:
+    """Whether any of these wants bounds. Raises OptionError where no check can have them."""
+    of_metrics, _ = separate_checks(checks)
+    if any(wanted) and not any(check.needs_baseline for check in of_metrics):
+        raise OptionError("bounds are those of checks of metrics against a baseline, and there is none")
+    return any(wanted)
 
 
 def _checks_of_file(file: TomlFile, table: str) -> Iterator[Check]:
@@ -975,6 +1070,7 @@ def _check_values(file: TomlFile, table: str) -> None:
         ("baseline", is_path, "the path of a file"),
         ("by", is_path, "the path of a file"),
         ("min-coverage", is_percentage, "a percentage from 0 to 100"),
+        ("bounds", lambda value: isinstance(value, bool), "true or false"),
         ("name", lambda value: isinstance(value, str), "a string"),
         ("options", lambda value: isinstance(value, Mapping), "a table"),
     ):
@@ -1044,6 +1140,10 @@ require = [
 
 # The percentage of the judged queries that the run and the baseline must have to be judged at all.
 {"# " if percent == FULL_COVERAGE else ""}min-coverage = {number(percent, 1)}
+
+# A check against the baseline is inconclusive where judgments of unjudged documents could turn it; then the
+# baseline must be a run.
+# bounds = true
 
 # Options of the evaluation, such as rel = 2; the command line overrides them.
 {"" if values else "# "}[options]

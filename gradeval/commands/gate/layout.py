@@ -8,17 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
 from gradeval.commands.compare.coverage import TOLERANCE
+from gradeval.commands.compare.layout import BOUND
 from gradeval.commands.gate import gate
 from gradeval.errors import first_names, printable, visible, writing
 from gradeval.render import Digits
 from gradeval.render import document as doc
-from gradeval.render.document import nonzero, number, plain, signed
+from gradeval.render.document import ABSENT, nonzero, number, plain, signed
 from gradeval.render.markup import escape_md
 
 
 def document(report: gate.GateReport, options: doc.RenderOptions) -> doc.OutputDocument:
     """Ids, names of runs and paths are data: none of them can be markup, or a command of a CI runner."""
-    outcomes = [{**outcome.to_dict(), **texts(outcome, options.digits)} for outcome in report.outcomes]
+    outcomes = [
+        {**vars(outcome), **outcome.to_dict(), **texts(outcome, options.digits)} for outcome in report.outcomes
+    ]
     worst = [
         {**row, "metric": outcome.check.metric}
         for outcome in _shows_worst(report)
@@ -30,7 +33,7 @@ def document(report: gate.GateReport, options: doc.RenderOptions) -> doc.OutputD
             yield doc.Sentences(reasons)
         if is_judged := report.counts["error"] < len(report.outcomes):
             title = f"Checks: {visible(report.name)}" if report.name else "Checks"
-            yield doc.grid_of(title, _CHECKS, outcomes, options.digits)
+            yield doc.grid_of(title, _checks(report), outcomes, options.digits)
             if worst:
                 yield doc.grid_of("Worst queries", _WORST, worst, options.digits, 2)
         if report.problems and options.format != "table":  # there they are errors on the terminal
@@ -39,7 +42,7 @@ def document(report: gate.GateReport, options: doc.RenderOptions) -> doc.OutputD
             yield doc.Sentences(sentences)
         yield doc.StyledLine(verdict_line(report), "strong")
 
-    tables = [(_CHECKS, outcomes)] + ([(_WORST, worst)] if worst else [])
+    tables = [(_checks(report), outcomes)] + ([(_WORST, worst)] if worst else [])
     rows = (doc.rows_of(columns, of_table, options.digits) for columns, of_table in tables)
     return doc.OutputDocument(blocks=blocks, rows=lambda: rows, content=report.to_dict, is_log=True)
 
@@ -67,6 +70,11 @@ def _legend(report: gate.GateReport) -> Iterator[str]:
         yield f"Where nothing changed, {rate} of the {gate.NO_WORSE} checks fail by chance."
     if gate.NON_INFERIOR in kinds:
         yield f"{gate.NON_INFERIOR} is inconclusive where the interval contains the bound."
+    if report.has_bounds:
+        yield (
+            "Bounds: of the margin, over all judgments of the unjudged documents retrieved; a check is "
+            "inconclusive where they could turn it. An interval is moved, as wide as it is."
+        )
     if exceeded := _exceeded(report):
         yield exceeded
 
@@ -89,7 +97,11 @@ def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
         value = f"{signed(outcome.value, digits)} [{low}, {high}]"
     if not (is_share or is_count):
         margin = nonzero(outcome.margin, signed(outcome.margin, digits), TOLERANCE)
-    return {"value text": value, "bound text": text(outcome.bound), "margin text": margin}
+    limits = outcome.lower_bound, outcome.upper_bound
+    bounds = " to ".join("+" * (limit > 0) + text(limit) for limit in limits)
+    bounds = ABSENT if math.isnan(outcome.lower_bound) else bounds
+    of_bounds = {"bound text": text(outcome.bound), "bounds text": bounds}
+    return {"value text": value, **of_bounds, "margin text": margin}
 
 
 _MARGIN = doc.ColumnKind(lambda value, digits: nonzero(value, plain(value, digits), TOLERANCE), number)
@@ -105,6 +117,18 @@ _CHECKS = [
     doc.Column("verdict", "verdict", _VERDICT),
     doc.Column("reason", ""),
 ]
+_BOUNDS = [
+    doc.Column("", "bounds of margin", key="bounds text"),
+    *(doc.Column(name, "", BOUND) for name in ("lower_bound", "upper_bound")),
+]
+
+
+def _checks(report: gate.GateReport) -> list[doc.Column]:
+    """The columns of checks."""
+    at = [column.name for column in _CHECKS].index("n")
+    return [*_CHECKS[:at], *_BOUNDS, *_CHECKS[at:]] if report.has_bounds else _CHECKS
+
+
 _WORST = [
     doc.Column("metric", "metric", doc.NAME),
     doc.Column("query", "query", doc.NAME),
@@ -162,8 +186,10 @@ def verdict_line(report: gate.GateReport) -> str:
 
 
 def _message(outcome: gate.CheckOutcome, digits: Digits) -> str:
-    value, bound, margin = texts(outcome, digits).values()
-    return f"{outcome.verdict}: {outcome.reason or f'value {value}, bound {bound}, margin {margin}'}"
+    value, bound, bounds, margin = texts(outcome, digits).values()
+    could_be = "" if bounds == ABSENT else f", with missing judgments {bounds}"
+    numbers = f"value {value}, bound {bound}, margin {margin}{could_be}"
+    return f"{outcome.verdict}: {outcome.reason or numbers}"
 
 
 def junit(report: gate.GateReport, digits: Digits) -> str:

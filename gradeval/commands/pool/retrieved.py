@@ -82,7 +82,7 @@ class _NamedQueries(Record, eq=False):
         """Which of the queries has each of these indices. Raises InputError where two have one."""
         order = np.argsort(self.index)
         at = np.searchsorted(self.index[order], query)
-        found: Ints = order[np.minimum(at, len(order) - 1)]
-        if (self.index[found] != query).any():
+        positions: Ints = order[np.minimum(at, len(order) - 1)]
+        if (self.index[positions] != query).any():
             raise InputError(self.path, "the ids of two queries have one key", hint="Rename one of them")
-        return found
+        return positions

@@ -53,6 +53,7 @@ _ENDINGS = ("", ".html", ".htm")
 @cli.row_option(Options, "interval", section="Page")
 @cli.row_option(CompareOptions, "sort", section="Page")
 @cli.row_option(CompareOptions, "by", section="Page", help=cli.BY)
+@cli.row_option(CompareOptions, "bounds", section="Page")
 @comparison_options
 @cli.measure_options(f"{COMPARED_METRICS}, or all that saved results have")
 @cli.row_option(Options, "query_weights")

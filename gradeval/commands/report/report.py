@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from gradeval.commands.compare import compare
-from gradeval.commands.compare.layout import BETTER, WORSE, interval, legend, means_and_differences
+from gradeval.commands.compare.bounds import NOT_KNOWN
+from gradeval.commands.compare.layout import BETTER, WORSE, bounds, interval, legend, means_and_differences
 from gradeval.commands.explain.explain import Document, Explanation, Selection, open_to_explain, titles_of
 from gradeval.commands.explain.explain import explained as explained_by
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
@@ -107,7 +108,7 @@ class Report(WithNotices):
 
 
 _COMPARED = {name: row for name, row in CompareOptions.table.items() if row.section in (COMPARISON, OTHER)}
-_COMPARED |= {name: CompareOptions.table[name] for name in ("sort", "by")}
+_COMPARED |= {name: CompareOptions.table[name] for name in ("sort", "by", "bounds")}
 
 
 @takes({**_COMPARED, **OF_WEIGHTED_RUNS})
@@ -148,7 +149,9 @@ def report(
     Options(interval=interval)
     qrels, runs = _opened(qrels, runs, evaluation)
     more = parse(COVERAGE if evaluation.judged_only else f"{COVERAGE} {JUDGED}")
-    results, specs = compare.evaluate_to_compare(qrels, runs, metrics, evaluation, more=more, hashes=True)
+    results, specs = compare.evaluate_to_compare(
+        qrels, runs, metrics, evaluation, more=more, hashes=True, bounds=compared_as.bounds
+    )
     if runs is None:
         runs = [(None, SavedResult.of(results))]
     elif errors == "raise" or not results.runs or compare.lacks_baseline(results, runs, compared_as):
@@ -156,6 +159,10 @@ def report(
         complete(results)
     if compared_as.all_pairs and len(results.runs) == 1:
         raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
+    if compared_as.bounds and len(results.runs) == 1:
+        raise OptionError(
+            "there is 1 run, and bounds are of differences. gradeval --bounds has those of values"
+        )
     runs = _without_failed(runs, results)
     results, compared_as = _sorted(results, compared_as)
     paths = [run.path for run in results.runs]
@@ -541,6 +548,7 @@ def _values(report: Report, digits: Digits) -> str:
     values = report.values
     comparison = report.comparison
     intervals: list[list[float | None]] = []
+    of_judgments: list[list[float]] = []
     compared: dict[str, str] = {}
     if comparison is not None:
         of_pairs = product(comparison.pairs, range(len(values.metrics)))
@@ -548,7 +556,9 @@ def _values(report: Report, digits: Digits) -> str:
             interval_points = pair.low, pair.estimate, pair.high
             finite = [end if math.isfinite(end) else None for end in interval_points]
             intervals.append([] if any(map(math.isnan, interval_points)) else [*finite, bool(pair.verdict)])
-            reverse = replace(pair, low=-pair.high, high=-pair.low)
+            missing = NOT_KNOWN if pair.missing is None else pair.missing
+            of_judgments.append([missing.lower_bound, missing.upper_bound] if missing.bounds else [])
+            reverse = replace(pair, low=-pair.high, high=-pair.low, missing=missing.reverse)
             compared[f"{baseline} {run} {m}"] = _compared(report, pair, digits)
             compared[f"{run} {baseline} {m}"] = _compared(report, reverse, digits)
     no_sums: dict[str, str] = {}
@@ -571,6 +581,8 @@ def _values(report: Report, digits: Digits) -> str:
         "pair": [0, 0] if comparison is None else list(comparison.pairs[0]),
         # of each row of the differences: low end, estimate, high end, whether it is significant; null: infinite
         "intervals": intervals,
+        # likewise its bounds over missing judgments, lower and upper, where these are shown and known
+        "bounds": of_judgments,
         # by baseline, run and metric: what a sentence on the mean difference says further
         "compared": compared,
     }
@@ -585,6 +597,8 @@ def _compared(report: Report, pair: compare.PairComparison, digits: Digits) -> s
         parts.append(f"p {probability(pair.p, digits)}")
     if not math.isnan(pair.p_corrected) and report.options.used_correction != "none":
         parts.append(f"corrected p {probability(pair.p_corrected, digits)}")
+    if pair.missing is not None and pair.missing.bounds:
+        parts.append(f"with missing judgments {bounds(pair.missing, digits)}")
     return ", ".join(parts)
 
 

@@ -11,6 +11,7 @@ import pytest
 from cli.command import Done, fails, gradeval, query_ids, write_graded
 from helpers import each, error_of
 
+import gradeval as gradeval_package
 from gradeval.commands.gate.command import EPILOG
 from gradeval.commands.gate.gate import KINDS, GateConfig, _bound, open_config, read_config
 from gradeval.errors import InputError, OptionError
@@ -42,6 +43,62 @@ def gate(line: str) -> Done:
     assert CODES[last.partition(":")[0]] == done.code, done
     assert not (done.code == 2 and "held" in last)
     return done
+
+
+SEARCH = Path(gradeval_package.__file__).parents[1] / "sample_data" / "search"
+
+
+def test_a_check_that_missing_judgments_could_turn_is_inconclusive() -> None:
+    """The margin moves as the mean difference does, from +0.0962 to -0.1628 and +0.3220."""
+    qrels, bm25, hybrid = (SEARCH / name for name in ("qrels.txt", "bm25.run", "hybrid.run"))
+    checks = {
+        "--max-drop 'nDCG@10 2%'": ("inconclusive", 0.1080),
+        "--max-drop 'nDCG@10 0.3'": ("held", 0.3962),
+        "--max-drop 'bpref 0.3'": ("held", None),
+        "--no-worse nDCG@10": ("inconclusive", 0.1576),
+        "--non-inferior 'nDCG@10 0.01'": ("inconclusive", 0.0448),
+        "--max-query-drop 'nDCG@10 0.5 in 5%'": ("held", None),
+        "--require 'AP >= 0.5'": ("held", None),
+    }
+    sample = f"{qrels} {hybrid} --baseline {bm25} --bounds --quiet"
+    done = gate(f"{sample} {' '.join(checks)} -f json")
+    assert done.code == 1
+    outcomes = {outcome["check"]: outcome for outcome in json.loads(done.out)["checks"]}
+    for check, (verdict, margin) in checks.items():
+        text = " ".join(shlex.split(check.removeprefix("--").removeprefix("require ")))
+        outcome = outcomes[text]
+        assert outcome["verdict"] == verdict
+        if margin is not None:
+            bounds = outcome["lower_bound"], outcome["upper_bound"]
+            assert bounds == pytest.approx((margin - 0.0962 - 0.1628, margin - 0.0962 + 0.3220), abs=2e-4)
+    shares = outcomes["max-query-drop nDCG@10 0.5 in 5%"]
+    assert (shares["lower_bound"], shares["upper_bound"]) == pytest.approx((0.01, 0.05))
+    assert "lower_bound" not in outcomes["AP >= 0.5"] and "lower_bound" not in outcomes["max-drop bpref 0.3"]
+    Path("groups").write_text("".join(f"{query}\tlate\n" for query in range(430, 451)))
+    turned = gate(f"{qrels} {bm25} --baseline {hybrid} --max-drop 'nDCG@10[late] 0.05' --by groups --bounds")
+    assert "inconclusive" in turned.out and "bounds of margin" in turned.out  # and failed without bounds
+    plain = gate(f"{qrels} {bm25} --baseline {hybrid} --max-drop 'nDCG@10[late] 0.05' --by groups --quiet")
+    assert "1 failed" in plain.out
+    Path("gates.toml").write_text("max-drop = 'nDCG@10 2%'\nbounds = true\n")
+    assert "1 inconclusive" in gate(f"{qrels} {hybrid} --baseline {bm25} --config gates.toml --quiet").out
+    rows = gate(f"{sample} --max-drop 'nDCG@10 2%' --require 'AP > 0' -f tsv").out.splitlines()
+    assert [row.split("\t")[10:12] for row in rows] == [
+        ["lower_bound", "upper_bound"],
+        ["", ""],
+        ["-0.1510", "0.3338"],
+    ]
+
+
+def test_what_leaves_a_gate_no_bounds() -> None:
+    save("good")
+    says = "good.json: results have no ids of unjudged documents"
+    assert says in gate("qrels fair.run --baseline good.json --max-drop 'nDCG@10 1%' --bounds").err
+    says = "bounds are those of checks of metrics against a baseline"
+    assert says in gate("qrels fair.run --require 'AP > 0' --bounds").err
+    says = "no bounds over missing judgments: tau"
+    assert says in gate("qrels fair.run --baseline good.run --no-worse tau --bounds").err
+    Path("gates.toml").write_text("require = 'AP > 0'\nbounds = 1\n")
+    assert "bounds must be true or false, not 1" in gate("qrels fair.run --config gates.toml").err
 
 
 @each("line, code", [

@@ -220,6 +220,20 @@ def test_intervals_and_p_are_those_of_the_comparison(report: Report, html: str) 
     assert data["intervals"] == [[]]
 
 
+def test_bounds_are_those_of_the_comparison() -> None:
+    html = gradeval.report(QRELS, RUNS[:2], "nDCG@10 tau", bounds=True, explain=0).render()
+    data, page = data_of(html), Page(html)
+    [pair, other] = gradeval.compare(QRELS, RUNS[:2], "nDCG@10 tau", bounds=True).comparisons
+    lower, upper = pair.missing.lower_bound, pair.missing.upper_bound
+    assert data["bounds"] == [[lower, upper], []] and other.missing.bounds is None
+    assert data["compared"]["0 1 0"].endswith(f", with missing judgments {lower:+.4f} to {upper:+.4f}")
+    assert data["compared"]["1 0 0"].endswith(f", with missing judgments {-upper:+.4f} to {-lower:+.4f}")
+    head, row, _ = page.tables["Differences from bm25"]
+    assert row[head.index("bounds")] == f"{lower:+.4f} to {upper:+.4f}"
+    says = "there is 1 run, and bounds are of differences"
+    raises(OptionError, says, gradeval.report, QRELS, RUNS[0], "nDCG@10", bounds=True)
+
+
 def test_one_run() -> None:
     found = gradeval.report(QRELS, RUNS[0], "nDCG@10")
     page = Page(found.render())

@@ -102,18 +102,21 @@ function dotted([low, high], strokes, dots) {
   ]);
 }
 
-// The intervals beside the differences, on one scale where all are shares.
+// The intervals and bounds beside the differences, on one scale where all are shares.
 function drawIntervals(table) {
   const count = data.metrics.length;
   const ranges = data.metrics.map((_, m) => rangeOf(
-    data.intervals.flatMap((interval, row) => (row % count === m ? interval.slice(0, 3) : []))));
+    data.intervals.flatMap((interval, row) => (row % count === m ? [...interval.slice(0, 3), ...data.bounds[row]] : []))));
   const whole = rangeOf(ranges.flat());
   const isShared = whole.every((end) => Math.abs(end) <= 1);
-  table.tHead.rows[0].append(element("th", "interval (line: 0)", { scope: "col" }));
+  const hasBounds = data.bounds.some((bounds) => bounds.length);
+  const head = hasBounds ? "interval, bounds (dashed; line: 0)" : "interval (line: 0)";
+  table.tHead.rows[0].append(element("th", head, { scope: "col" }));
   data.intervals.forEach(([low, estimate, high, isSignificant], row) => {
     const scale = isShared ? whole : ranges[row % count];
     const [from, to] = [low ?? scale[0], high ?? scale[1]]; // null: infinite
     const strokes = [["axis", 0, 0, 7], ["", from, to], ["", from, from, 3], ["", to, to, 3]];
+    if (data.bounds[row].length) strokes.splice(1, 0, ["bounds", ...data.bounds[row]]);
     const isDrawn = estimate !== undefined && scale[0] < scale[1];
     const content = isDrawn ? dotted(scale, strokes, [[isSignificant ? "full" : "empty", estimate]]) : [];
     table.tBodies[0].rows[row].append(element("td", content, { class: "dots" }));
