@@ -138,8 +138,12 @@ class RankedPairs(Record, eq=False):
         is_cut = lengths.max() <= depth  # which is usual, and faster
         limits = depth if is_cut else lengths[:, self.query]
         within = np.flatnonzero((self.ranks <= limits).all(axis=0))
-        begins = np.array([side.segments.offsets[self.query[within]] for side in (old, new)])
-        return RankedPairs((old, new), begins + self.ranks[:, within] - 1)
+        query = self.query.take(within)
+        rows = [
+            side.segments.offsets.take(query) + ranks.take(within) - 1
+            for side, ranks in zip((old, new), self.ranks, strict=True)
+        ]
+        return RankedPairs((old, new), np.array(rows))
 
     def parts(self, width: int) -> Iterator[RankedPairs]:
         """Some pairs at a time, so that numbers of them to this depth are few."""

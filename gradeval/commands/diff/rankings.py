@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, cached_property
+from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
 from gradeval.arrays.segments import Segments, ranges
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.arrays.threads import default_jobs
@@ -57,6 +57,7 @@ class FirstRanks(Record, eq=False):
     segments: Segments  # the documents by rank
     documents: Ids
     is_tied: Bools  # whether each has the score of the one before it in its query
+    keys: Words  # of the documents
 
     @classmethod
     def joined(cls, parts: Sequence[FirstRanks]) -> FirstRanks:
@@ -66,6 +67,7 @@ class FirstRanks(Record, eq=False):
             Segments(np.cumsum(np.concatenate(lengths))),
             Ids.joined([part.documents for part in parts]) if parts else Ids.of([]),
             np.concatenate([np.zeros(0, bool), *(part.is_tied for part in parts)]),
+            np.concatenate([np.zeros(0, np.uint64), *(part.keys for part in parts)]),
         )
 
     def of_query(self, q: int) -> list[str]:
@@ -126,6 +128,7 @@ class _RankedTotal(Total):
             Segments(np.append(0, np.cumsum(lengths))),
             documents.light() if documents.short else documents.compact(),
             order.is_tied[rows],
+            documents.keys(),
         )
 
     def add(self, result: Ranked, first_line: int) -> None:
@@ -166,7 +169,7 @@ class Baseline(Record, eq=False):
         ranked = FirstRanks.joined(parts)
         grades = np.broadcast_to(np.zeros(1), len(ranked.is_tied))  # takes no memory
         qrels = Qrels(run.path, ranked.queries, ranked.segments.offsets, ranked.documents, grades)
-        assert len(qrels.keys) == len(grades)  # made here, since threads would all make them
+        qrels.__dict__["keys"] = ranked.keys  # fills the cached property, of which threads would all make it
         return cls(
             name, qrels, ranked.is_tied, line.argsort(kind="stable"), cut=cut, depth=depth, notices=notices
         )
@@ -179,7 +182,7 @@ class Baseline(Record, eq=False):
     @property
     def ranked(self) -> FirstRanks:
         qrels = self.qrels
-        return FirstRanks(qrels.queries, Segments(qrels.offsets), qrels.documents, self.is_tied)
+        return FirstRanks(qrels.queries, Segments(qrels.offsets), qrels.documents, self.is_tied, qrels.keys)
 
 
 class _Compared(_RankedTotal):
