@@ -265,15 +265,30 @@ def _overlaps(pairs: RankedPairs, ties: str, width: int) -> Floats:
     begin, end = first.max(axis=0), last.max(axis=0)
     overlap = pairs.counted_to(end, width).astype(np.float64)
     rising = np.flatnonzero((begin < end) & (begin <= width))
+    # those with the same scores in both lists rise alike
+    order, starts = _grouped(
+        *(side.group[rows[rising]] for side, rows in zip(pairs.lists, pairs.rows, strict=True))
+    )
+    weight = np.diff(starts, append=len(order))
+    rising = rising[order[starts]]
     steps = np.minimum(end[rising] - 1, width) - begin[rising] + 1
     for some in np.array_split(np.arange(len(rising)), int(steps.sum()) // _STEPS + 1):
-        rows, count = rising[some], steps[some]
+        rows, count, number = rising[some], steps[some], weight[some]
         depth = ranges(begin[rows], count)
         rows = rows.repeat(count)
         shares = np.minimum((depth - first[:, rows] + 1) / (last - first + 1)[:, rows], 1.0)
         cell = pairs.query[rows] * width + depth - 1
-        overlap += np.bincount(cell, shares[0] * shares[1], overlap.size).reshape(overlap.shape)
+        overlap += np.bincount(cell, number.repeat(count) * shares[0] * shares[1], overlap.size).reshape(
+            overlap.shape
+        )
     return overlap
+
+
+def _grouped(*keys: Ints) -> tuple[Ints, Ints]:
+    """An order in which rows with equal keys are together, otherwise as they stand; where each group begins."""
+    order = stable_order(*keys)
+    is_new = np.diff(np.array(keys)[:, order], axis=1, prepend=-1) != 0
+    return order, np.flatnonzero(is_new.any(axis=0))
 
 
 def _unseen(pairs: RankedPairs, ties: str, width: int) -> tuple[Floats, Floats]:
@@ -372,15 +387,13 @@ def _tied_pairs(pairs: RankedPairs) -> tuple[Floats, Floats]:
     kind = np.arange(3).repeat([len(rows) for rows in kinds])
     documents = np.concatenate(kinds)
     groups = [side.group[rows[documents]] for side, rows in zip(pairs.lists, pairs.rows, strict=True)]
-    keys = np.array([kind, np.where(kind == 1, 0, groups[0]), np.where(kind == 0, 0, groups[1])])
-    order = stable_order(*keys)
-    documents, keys = documents[order], keys[:, order]
-    starts = np.flatnonzero((np.diff(keys, axis=1, prepend=-1) != 0).any(axis=0))
+    order, starts = _grouped(kind, np.where(kind == 1, 0, groups[0]), np.where(kind == 0, 0, groups[1]))
+    documents = documents[order]
     within = Segments(np.append(starts, len(order)))
     position = np.empty_like(order)
     position[stable_order(within.query, pairs.ranks[1, documents])] = within.place
     surplus = 2 * within.lower_before_in_order(position) - within.place
-    cell = keys[0] * pairs.count + pairs.query[documents]
+    cell = kind[order] * pairs.count + pairs.query[documents]
     sums = (np.bincount(cell, values, 3 * pairs.count) for values in (surplus, within.place))
     by_kind = [total.astype(np.float64, copy=False).reshape(3, -1) for total in sums]
     return by_kind[0], by_kind[1]
