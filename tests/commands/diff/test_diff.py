@@ -13,7 +13,10 @@ from helpers import each, raises
 
 import gradeval as package
 from gradeval import InputError, OptionError
-from gradeval.commands.diff.rankings import CHANGES, COUNTS
+from gradeval.arrays.strings import Ids
+from gradeval.commands.diff.rankings import CHANGES, COUNTS, _RankedTotal
+from gradeval.tables.load import NOTHING_JUDGED
+from gradeval.tables.ranking import EACH
 
 SEARCH = Path(package.__file__).parents[1] / "sample_data/search"
 OLD, NEW = "a b c d e f g h", "b a c x e h y d"
@@ -232,3 +235,11 @@ def test_measures_have_all_names() -> None:
     assert [name for name in made.measures if name.startswith("same_set")] == ["same_set@5", "same_set@10"]
     assert {name.partition("@")[0] for name in made.measures} >= {*CHANGES, "overlap", "jaccard", "AO"}
     raises(package.GradevalError, "^there is no RBO@5 of a run", made.value, "RBO@5")
+
+
+def test_queries_with_one_key_are_an_error() -> None:
+    total = _RankedTotal("old.run", NOTHING_JUDGED.qrels, "trec", EACH, 10)
+    total.see(np.array([7]), Ids.of([b"a"]))
+    total.see(np.array([7]), Ids.of([b"a"]))
+    said = "^old.run: the queries 'a' and 'b' cannot be told apart"
+    raises(InputError, said, total.see, np.array([7]), Ids.of([b"b"]))
