@@ -57,7 +57,7 @@ class OpenJudgments(Record, eq=False):
     def last_rank(self) -> float:
         """Below it no document counts in the ranking."""
         last = self.spec.metric.last_rank(self.spec.params)
-        return min(np.inf if last is None else last, self.options.depth or np.inf)
+        return np.inf if last is None else last
 
     @cached_property
     def top(self) -> float:
