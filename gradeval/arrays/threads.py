@@ -10,10 +10,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from typing import IO, Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import IO, Any, Generic, NoReturn, TypeVar
 
 from gradeval import process
 from gradeval.process import default_jobs as default_jobs
+from gradeval.records import Record
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -180,7 +181,7 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
                 work.join()
 
 
-class _Child(NamedTuple):
+class _Child(Record, eq=False):
     """A forked process."""
 
     id: int

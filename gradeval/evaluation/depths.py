@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gradeval.arrays.strings import Ids
 from gradeval.errors import GradevalError
 from gradeval.evaluation.score import score
 from gradeval.notices import Notice, NoticeKind, Notices
+from gradeval.records import Record
 from gradeval.registry.metric import Metric
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
@@ -102,7 +103,7 @@ def with_depths(
     )
 
 
-class Apart(NamedTuple):
+class Apart(Record):
     """Two runs that differ in depth."""
 
     deepest: str  # the name of the run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from gradeval.evaluation.score import check_expected
 from gradeval.formats.sources import Source, Watch
 from gradeval.notices import EvaluationWarning, Notice, NoticeKind, Notices, sentences
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
+from gradeval.records import Record
 from gradeval.registry.spec import Metrics, asked_names, parse, single_names
 from gradeval.render.printable import of_kind, warn, warned
 from gradeval.tables import load
@@ -306,7 +307,7 @@ _Opened = tuple[str, Run] | Outcome | FailedRun
 """A run with its name, or what is known of it already."""
 
 
-class _Waiting(NamedTuple):
+class _Waiting(Record, eq=False):
     """Runs to open and evaluate."""
 
     runs: Runs

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from gradeval.errors import OptionError, visible
 from gradeval.evaluation.groups import results_of_groups
 from gradeval.evaluation.results import BOUNDS, MetricColumn, Results, failed_to_dicts
 from gradeval.notices import lines, many
+from gradeval.records import Record
 from gradeval.registry.metric import NO_BOUNDS, OUTER
 from gradeval.registry.spec import Spec
 from gradeval.render import Digits
@@ -93,7 +94,7 @@ Texts = Callable[[MetricColumn], list[str]]
 Ranks = Sequence[int | None]  # of runs
 
 
-class _Part(NamedTuple):
+class _Part(Record, eq=False):
     """Consecutive rows of a run."""
 
     run: int
@@ -229,16 +230,16 @@ def _trec_eval(
     label = dict(zip(results.specs, firsts, strict=True))
     is_named = len(results.runs) < 2 or any(spec.metric.name == "runid" for spec in results.specs)
     last = None
-    for r, queries, columns, _ in parts:
-        if r != last and not is_named:
-            yield doc.Rows((), [[[f"{'runid':<22}", ALL, results.runs[r].name]]], frozenset((2,)))
-        last = r
+    for part in parts:
+        if part.run != last and not is_named:
+            yield doc.Rows((), [[[f"{'runid':<22}", ALL, results.runs[part.run].name]]], frozenset((2,)))
+        last = part.run
         rows: list[list[doc.Text]] = []
-        for column in columns:
+        for column in part.columns:
             values = texts(column)
             if not column.spec.metric.has_summary:  # relstring
                 values = [f"'{text}'" for text in values]
-            rows.append([label[column.spec], queries, values])
+            rows.append([label[column.spec], part.queries, values])
         yield doc.Rows((), [rows], frozenset((1,)))
 
 
@@ -246,11 +247,11 @@ def _grids(
     results: Results, per_query: bool, summary: bool, texts: Texts, ranks: Ranks | None
 ) -> Iterator[doc.Grid]:
     """A table of queries for each run, then one of the summaries."""
-    for r, queries, columns, _ in _parts(results, per_query, False):
-        head = ("query", *chain.from_iterable(_heads(results, column.spec) for column in columns))
-        values = (cells for column in columns for cells in _columns(results, column, texts))
-        rows = list(zip(map(visible, queries), *values, strict=True))
-        yield doc.Grid(visible(results.runs[r].name), head, rows)
+    for part in _parts(results, per_query, False):
+        head = ("query", *chain.from_iterable(_heads(results, column.spec) for column in part.columns))
+        values = (cells for column in part.columns for cells in _columns(results, column, texts))
+        rows = list(zip(map(visible, part.queries), *values, strict=True))
+        yield doc.Grid(visible(results.runs[part.run].name), head, rows)
     if summary:
         yield _summary_grid(results, texts, ranks)
 
@@ -379,7 +380,7 @@ def _kinds_of_bounds(results: Results) -> dict[str, str | None]:
     return {str(spec): None if spec.bounds == NO_BOUNDS else spec.bounds for spec in numeric}
 
 
-class _Groups(NamedTuple):
+class _Groups(Record, eq=False):
     """The results of groups of queries, and the ranks of runs, each where it is asked for."""
 
     results: Mapping[str, Results]

@@ -19,7 +19,6 @@ from gradeval.options import EXPECTED, NO_RELEVANT, Options
 from gradeval.records import Record
 from gradeval.registry.metric import GEOMETRIC_MIN, REGISTRY, Kind, load
 from gradeval.registry.spec import Spec, parse
-from gradeval.tables.assumed import completed, part_of, with_ties
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Ideal, Qrels, shares_of, with_top_grade
 from gradeval.tables.reduction import Reduced
@@ -158,6 +157,10 @@ class Judge:
     @cached_property
     def _completed(self) -> tuple[Qrels, Reduced]:
         qrels, reduced = self._given
+        if qrels.assumed is None:
+            return self._given
+        from gradeval.tables.assumed import completed, with_ties  # imported only when needed
+
         return completed(qrels, reduced, self.options.depth, with_ties(qrels, reduced))
 
     @property
@@ -194,6 +197,7 @@ class Judge:
         qrels, reduced = self._given
         if qrels.assumed is None:
             return Scored.joined(map_all(lambda queries, _: scored(self(queries), specs), qrels.shares, jobs))
+        from gradeval.tables.assumed import completed, part_of  # imported only when needed
 
         def of_share(queries: slice, jobs: int) -> Scored:
             part = completed(*part_of(qrels, reduced, queries), self.options.depth)
