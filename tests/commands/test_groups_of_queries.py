@@ -40,6 +40,9 @@ def test_means_of_groups() -> None:
     done = gradeval("qrels", "a.run", "-m", "AP", "--by", "groups")
     assert "2 queries are in no group" in done.err and "[ungrouped]" in done.err
     assert "[unknown_grouped]" in done.err
+    Path("lacking.run").write_text("".join(f"{query} Q0 d0 1 1 t\n" for query in QUERIES[:29]))
+    counted = gradeval("qrels", "lacking.run", "-m", "AP", "--by", "groups", "--queries", "both")
+    assert "1 query is in no group" in counted.err  # the other one does not count
     content = json.loads(gradeval("qrels", "a.run", "-m", "AP", "--by", "groups", "-f", "json", "--rank").out)
     assert [(part["group"], part["queries"]) for part in content["groups"]] == [("head", 9), ("tail", 19)]
     assert content["groups"][0]["runs"][0]["rank"] == 1
