@@ -29,7 +29,7 @@ records = [{"query_id": q, "doc_id": d, "score": s} for q, run in good.items() f
 assert gradeval.evaluate(qrels, records, "AP")["AP"] == {"run1": 1.0}
 relevant = {query: {"a", "b"} for query in qrels}
 assert gradeval.evaluate(relevant, {query: ["a", "b"] for query in qrels}, "AP")["AP"] == {"run1": 1.0}
-assert dir(gradeval.plot) == ["curve", "means", "phi", "queries", "swaps"] and gradeval.pytrec_eval
+assert {"curve", "means"} < {*dir(gradeval.plot)} and "np" not in dir(gradeval.plot) and gradeval.pytrec_eval
 picture = means(results)
 picture.axes[0].set_title("good and bad")
 picture

@@ -28,7 +28,7 @@ def test_frame_columns_of_several_names():
 
 
 ROW = "each row must be (query, document, number)"
-LISTS = "Lists {query: [document, …]} are read from JSON files"
+LISTS = "All queries of a run may have lists of documents, the best first; all of qrels sets"
 NEEDED = "Give a path, a data frame, {query: {document: grade}} or (query, document, grade) rows"
 
 
@@ -36,7 +36,7 @@ NEEDED = "Give a path, a data frame, {query: {document: grade}} or (query, docum
     (5, f"qrels: 5 are not qrels. {NEEDED}"),
     (None, f"qrels: None are not qrels. {NEEDED}"),
     ({"p": {"d": 1}, "q": 3}, "qrels: query 'q': 3 is not a dict {document: grade}"),
-    ({"q": ["d"]}, f"qrels: query 'q': ['d'] is not a dict {{document: grade}}. {LISTS} only"),
+    ({"q": ["d"]}, f"qrels: query 'q': ['d'] is not a dict {{document: grade}}. {LISTS}"),
     ([("q", "d", 1), ("q", "d")], f"qrels:2: {ROW}: ('q', 'd') has 2 items"),
     ([("q", "d", "x")], "qrels:1: the grade 'x' is not a number"),
     ([("q", "d", 10**400)], "qrels:1: the grade is too large for a floating-point number"),

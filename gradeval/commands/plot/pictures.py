@@ -649,6 +649,8 @@ def history(file: Any, metrics: Metrics | None = None, *, last: int | None = Non
     """How means went over time: the lines of a history, with intervals, the bounds of gates, and a gap where
     the signature of a mean differs from that before.
 
+        >>> gradeval.plot.history("history.jsonl", "nDCG@10", last=30).save("history.svg")
+
     file: what gradeval --history FILE appends to, or JSON Lines of -f jsonl. metrics: those that are drawn, by
     default all. last: so many entries only. Raises InputError(s), MetricError, OptionError.
     """
