@@ -443,6 +443,20 @@ def test_intervals_are_drawn(browser: Browser, tmp_path: Path) -> None:
         assert places(browser, table, shapes) == ends
 
 
+def test_bounds_are_drawn_behind_the_interval(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "bounds.html"
+    report = gradeval.report(QRELS, RUNS[:2], "nDCG@10 tau", bounds=True, explain=0)
+    path.write_text(report.render(), "utf-8")
+    browser.show(path)
+    bounded, other = report.comparison.comparisons
+    low, high = bounded.missing.lower_bound, max(bounded.missing.upper_bound, other.high)
+    shapes = {".bounds": "x1", ".bounds ": "x2", ".full": "cx"}
+    expected = [(x - low) / (high - low) for x in (low, bounded.missing.upper_bound, bounded.estimate)]
+    row = "[aria-labelledby=summary] .scroll:last-of-type tbody tr"
+    assert places(browser, f"{row}:nth-child(1)", shapes) == pytest.approx(expected, abs=1e-4)
+    assert places(browser, f"{row}:nth-child(2)", {".bounds": "x1"}) == []
+
+
 def test_one_run(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "one.html"
     path.write_text(gradeval.report(QRELS, RUNS[0], "nDCG@10", explain=2).render(), "utf-8")
