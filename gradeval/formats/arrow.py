@@ -488,6 +488,7 @@ def _file_table(kind: str, source: Source, number: str, options: Options) -> Blo
                 is_first = False
             if is_first:
                 raise InputError(source.name, "no data: the file has no rows")
+        source.close_seekable()
 
     def columns(block: _Rows, chosen: Chosen) -> Columns:
         with readable(source.name):

@@ -120,11 +120,12 @@ def role_of(source: Source, options: Options) -> str | None:
         return "run" if options.features else "qrels"
     rows: dict[str, int] = {}
     errors: list[InputError | InputErrors] = []
-    for role, number in ROLES.items():
-        try:
-            rows[role] = _rows_read(format_of(kind).read(source, number, options))
-        except (InputError, InputErrors) as error:
-            errors.append(error)
+    with source.keeping():
+        for role, number in ROLES.items():
+            try:
+                rows[role] = _rows_read(format_of(kind).read(source, number, options))
+            except (InputError, InputErrors) as error:
+                errors.append(error)
     if not rows:
         reject_saved(source.head, source.name, "score")
         raise next((error for error in errors if isinstance(error, LowestFirstError)), errors[0])

@@ -21,6 +21,7 @@ import numpy as np
 from gradeval.arrays import Bools, Bytes, Floats, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
+from gradeval.file_formats import FORMATS
 from gradeval.formats import memory
 from gradeval.formats.columns import BlockTable, Columns, columns_of
 from gradeval.formats.csv import Chosen, are_columns, choose, chosen_table, query_column, usual_columns
@@ -666,7 +667,7 @@ def list_member(members: Mapping[str, Any], by_role: Mapping[str, str]) -> str:
 def _nested_table(source: Source, number: str, options: Options, member: str) -> BlockTable:
     """JSON Lines with a list of documents in each. Raises InputError."""
     query = ""
-    for _, line in read_lines(source):
+    for _, line in read_lines(source, source.blocks_from_head()):
         members = _object(line) if line.strip(_SPACE) else ""
         if isinstance(members, str):
             continue  # blank, or wrong, which reading it reports
@@ -822,9 +823,10 @@ def _objects_of(documents: list[Any], chosen: Chosen) -> list[_Read]:
 
 
 def _detected(text: bytes, options: Options) -> str:
-    responses = format_of("responses").detects
-    if responses is not None and responses(text, options):
-        return ""
+    if re.match(FORMATS["responses"].begins, text):
+        of_responses = format_of("responses").detects
+        if of_responses is not None and of_responses(text, options):
+            return ""
     key = re.match(_FIRST_KEY, text)
     if key is None and not re.match(_EMPTY, text):
         if re.match(_RATINGS, text):

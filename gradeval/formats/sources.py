@@ -10,7 +10,7 @@ import stat
 import sys
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from itertools import islice
 from typing import Any
@@ -147,6 +147,9 @@ class Source:
         self._is_watched = False
         self.compression = ""
         self._pipe: _Pipe | None = None
+        self._keeps = False  # whether what is read of a regular file is kept
+        self._kept: _Pipe | None = None
+        self._seekable: Any = None  # the file of seekable(), while it is not in use
         self._begin: int | None = None
         self._state: tuple[int, int, int] | None = None
         self._hashes = False
@@ -194,24 +197,56 @@ class Source:
             yield from islice(self.blocks(HEAD), count, None)
 
     @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """What is read meanwhile is kept for the first reading after it: all of these open the file once."""
+        self._keeps = True
+        try:
+            yield
+        finally:
+            self._keeps = False
+
+    @contextmanager
     def seekable(self) -> Iterator[Any]:
-        """The decompressed bytes as a file that can be read in any order. Raises InputError."""
+        """The decompressed bytes as a file that can be read in any order. It stays open for the next call until
+        close_seekable(). Raises InputError.
+        """
+        with self._system_errors():
+            file, self._seekable = self._seekable or self._seekable_file(), None
+            try:
+                with self._unchanged(file) if self._is_plain() else nullcontext():
+                    file.seek(0)
+                    yield file
+            finally:
+                self._seekable = file
+
+    def close_seekable(self) -> None:
+        if self._seekable is not None:
+            self._seekable.close()
+            self._seekable = None
+
+    def _is_plain(self) -> bool:
+        """Whether seekable() is the file itself, not a copy."""
+        _ = self._start  # which shows the compression, and whether it is a pipe
+        return not self.compression and self._pipe is None and self.path != "-"
+
+    def _seekable_file(self) -> Any:
+        if self._is_plain():
+            file: Any = open(self.path, "rb")  # noqa: SIM115
+            weakref.finalize(self, file.close)
+            stored = _Stored(self, lambda buffer, _: file.readinto(buffer))
+            while self._hashes and stored.read(1 << 20):
+                pass
+            return file
         import tempfile
 
-        with self._system_errors():
-            next(self.chunks(1))  # which shows the compression, and whether it is a pipe
-            if not self.compression and self._pipe is None and self.path != "-":
-                with open(self.path, "rb") as file, self._unchanged(file):
-                    yield file
-                return
-            with tempfile.TemporaryFile() as copy:
-                for chunk in self.chunks():
-                    try:
-                        copy.write(chunk.data)
-                    except OSError as error:
-                        raise temporary_error(self.name, error) from None
-                copy.seek(0)
-                yield copy
+        copy = tempfile.TemporaryFile()  # noqa: SIM115
+        weakref.finalize(self, copy.close)
+        for chunk in self.chunks():
+            try:
+                copy.write(chunk.data)
+            except OSError as error:
+                raise temporary_error(self.name, error) from None
+        return copy
 
     @contextmanager
     def _reader(self) -> Iterator[_Readinto]:
@@ -326,21 +361,34 @@ class Source:
             raise OSError(errno.EBADF, "standard input is closed")
         return sys.stdin.fileno()
 
-    def _opened(self) -> io.RawIOBase:
+    def _opened(self) -> _Stored:
         """The stored bytes, from the beginning."""
         if not self._is_watched and self.watch is not None:
             self._is_watched = True
             self.watch(self.stored_size, 0)
+        if self._kept is not None:
+            return self._of_kept(self._kept)
         if self._pipe is None:
             file = io.FileIO(self._named(), closefd=self.path != "-")
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 if self._begin is None:
                     self._begin = file.tell()
                 file.seek(self._begin)
+                if self._keeps:
+                    self._kept = _Pipe(file, self.name)
+                    weakref.finalize(self, self._kept.close)
+                    return self._of_kept(self._kept)
                 return _Stored(self, lambda buffer, _: file.readinto(buffer) or 0, file)
             self._pipe = _Pipe(file, self.name)
             weakref.finalize(self, self._pipe.close)
         return _Stored(self, self._pipe.readinto)
+
+    def _of_kept(self, kept: _Pipe) -> _Stored:
+        """What has been kept, and the file behind it, which is copied no more after the last such reading."""
+        if self._keeps:
+            return _Stored(self, kept.readinto)
+        self._kept, kept.copies = None, False
+        return _Stored(self, kept.readinto, kept.pipe)
 
 
 class _Stored(io.RawIOBase):
@@ -391,6 +439,7 @@ class _Pipe:
         self.copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         self.copied = 0
         self.has_ended = False
+        self.copies = True  # whether it can be read again from its beginning
 
     def close(self) -> None:
         self.pipe.close()
@@ -408,11 +457,12 @@ class _Pipe:
                 new += count
         count = new or min(len(buffer), self.copied - offset)
         try:
-            self.copy.seek(offset)
-            if new:
-                self.copy.write(buffer[:new])
-            else:
+            if self.copies or not new:
+                self.copy.seek(offset)
+            if not new:
                 buffer[:count] = self.copy.read(count)
+            elif self.copies:
+                self.copy.write(buffer[:new])
         except OSError as error:
             raise temporary_error(self.name, error) from None
         self.copied += new

@@ -10,11 +10,14 @@ from gradeval.cli import run
 from gradeval.formats import sources
 
 QUIET = ["--quiet", "-j", "1"]
+AP = [*QUIET, "-m", "AP"]
 COMMANDS = (
-    ["q", "a", *QUIET],
-    ["compare", "q", "a", "b", *QUIET],
+    ["q", "a", *AP],
+    ["compare", "q", "a", "b", *AP],
     ["gate", "q", "a", "--baseline", "b", "--require", "AP > 0", *QUIET],
-    ["q", "a", "saved.json", *QUIET],
+    ["q", "a", "saved.json", *AP],
+    ["validate", "q", "a"],
+    ["convert", "a", "out", "--to", "letor"],
 )
 JSON_LINE = '{{"qid": "{}", "docid": "{}", "%s": {}}}\n'
 TABLE = "{},{},{}\n"
@@ -36,18 +39,27 @@ def opened(tmp_path, monkeypatch):
         counts[path] += 1
         return plain(path, *args, **options)
 
+    def counted_open(path, *args, **options):
+        counts[path] += 1
+        return open(path, *args, **options)
+
     monkeypatch.setattr(sources.io, "FileIO", counted)
+    monkeypatch.setattr(sources, "open", counted_open, raising=False)
     return counts
 
 
-@each("form", FORMS)
+@each("form", [*FORMS, "parquet"])
 @each("documents", [3, 3000])
 def test_each_input_is_opened_twice(opened, form, documents):
     """Also where files are longer than their heads; and beside saved results, which are inputs too."""
     rows = [(f"q{query}", f"d{row}", row % 3) for query in range(2) for row in range(documents)]
-    for name, (header, line) in zip("qab", (FORMS[form][0], *[FORMS[form][1]] * 2), strict=True):
+    qrels, of_run = FORMS.get(form, FORMS["csv"])
+    for name, (header, line) in zip("qab", (qrels, of_run, of_run), strict=True):
         Path(name).write_text(header + "".join(line.format(*row) for row in rows))
-    assert run(["q", "b", "-q", "-f", "json", "-o", "saved.json", *QUIET]) == 0
+        if form == "parquet":
+            csv, parquet = (pytest.importorskip(f"pyarrow.{module}") for module in ("csv", "parquet"))
+            parquet.write_table(csv.read_csv(name), name)
+    assert run(["q", "b", "-q", "-f", "json", "-o", "saved.json", *AP]) == 0
     for command in COMMANDS:
         opened.clear()
         assert run(command) in (0, 1)

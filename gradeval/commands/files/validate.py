@@ -589,7 +589,7 @@ class ObservedSource(Source):
 
     def described(self, kind: Format) -> Description:
         """As a file of this format. Raises InputError."""
-        if self._is_binary or kind.is_binary:
+        if kind.is_binary or self._is_binary:
             return Description(self.compression, "binary")
         encoding = "ASCII" if self._is_ascii else "UTF-8"
         if self.begins_with_mark():
