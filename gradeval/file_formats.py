@@ -30,7 +30,6 @@ class FormatRow(Record):
 
 _BOTH, _RUN = ("qrels", "run"), ("run",)
 _JSON, _HEADER, _TWO_TABS = rb"\s*[{\[]", rb"[^\n]*[\t,;|]", rb"[^\t\n]*\t[^\t\n]*\t[^\t\n]*(?:\n|\Z)"
-_RESPONSE = rb'(?s)\s*[{\[].*"(?:hits|_shards|_clusters|aggregations|response(?:s|Header)?|error|metric_score)"'
 _TREC_ENDINGS = (".trec", ".run", ".qrels", ".qrel", ".res")
 # In the order of messages; the beginning of a file, or its first line of data, is shown to the last first.
 _ROWS = (
@@ -52,7 +51,7 @@ _ROWS = (
     FormatRow("json", "json", _JSON, reads=_BOTH, writes=_BOTH, endings=(".json",)),
     FormatRow("lists", "json", _JSON, reads=_BOTH),
     FormatRow("jsonl", "json", _JSON, reads=_BOTH, writes=_BOTH, endings=(".jsonl", ".ndjson")),
-    FormatRow("responses", "responses", _RESPONSE, reads=_RUN),
+    FormatRow("responses", "responses", reads=_RUN),
     FormatRow("parquet", "arrow", b"PAR1", reads=_BOTH, writes=_BOTH, endings=(".parquet",)),
     FormatRow(
         "arrow",

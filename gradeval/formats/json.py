@@ -21,7 +21,6 @@ import numpy as np
 from gradeval.arrays import Bools, Bytes, Floats, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
-from gradeval.file_formats import FORMATS
 from gradeval.formats import memory
 from gradeval.formats.columns import BlockTable, Columns, columns_of
 from gradeval.formats.csv import Chosen, are_columns, choose, chosen_table, query_column, usual_columns
@@ -54,11 +53,13 @@ _ES_ID = "_id"  # of Elasticsearch's hits
 _MTEB_KEY = "mteb_model_meta"
 _KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*:'
 _NESTED = re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
+# a member that a response has
+_OF_RESPONSES = rb'"(?:hits|_shards|_clusters|aggregations|response(?:s|Header)?|error|metric_score)"'
 _FIRST_KEY = rb'(?s)[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*(.?)'
 _EMPTY = rb"[ \t\r\n]*\{[ \t\r\n]*\}"
 _OBJECTS = rb"[ \t\r\n]*\[[ \t\r\n]*\{"
 _RATINGS = rb'[ \t\r\n]*\[[ \t\r\n]*\{[^[\]]*"ratings"[ \t\r\n]*:[ \t\r\n]*\['
-_REQUESTS = rb'(?s).*"requests"[ \t\r\n]*:[ \t\r\n]*\['
+_REQUESTS = rb'"requests"[ \t\r\n]*:[ \t\r\n]*\['
 _ESCAPED = rb'["\\\x00-\x1f]'
 _BEFORE_STRING = re.compile(rb'"[ \t]*:[ \t]*"')  # between a key and its value
 _BARE_VALUE = re.compile(rb'("[ \t]*:[ \t]*)([^ \t",{}[\]][^",{}[\]]*?)([ \t]*(?:,[ \t]*"|\}[ \t\r]*))')
@@ -823,10 +824,9 @@ def _objects_of(documents: list[Any], chosen: Chosen) -> list[_Read]:
 
 
 def _detected(text: bytes, options: Options) -> str:
-    if re.match(FORMATS["responses"].begins, text):
-        of_responses = format_of("responses").detects
-        if of_responses is not None and of_responses(text, options):
-            return ""
+    of_responses = format_of("responses").detects if re.search(_OF_RESPONSES, text) else None
+    if of_responses is not None and of_responses(text, options):
+        return "responses"
     key = re.match(_FIRST_KEY, text)
     if key is None and not re.match(_EMPTY, text):
         if re.match(_RATINGS, text):
@@ -840,7 +840,7 @@ def _detected(text: bytes, options: Options) -> str:
         except ValueError:
             return "lists"
     if first == b"{":
-        return "lists" if re.match(_REQUESTS, text) else "json"
+        return "lists" if re.search(_REQUESTS, text) else "json"
     return "jsonl" if first else "json"
 
 
