@@ -206,7 +206,7 @@ def _parts(source: Source, offset: int) -> Iterator[_Part]:
             continue
         end = int(at[depth == 0][0]) if is_closed else int(query_ends[-1]) + 1
         members, remaining = text[:end], text[end:].copy()
-        problems = _repeated(members, quotes, at[(depth == 2) & (text[at] == _OPEN) & (at < end)], seen)
+        problems = _repeated(members, quotes, at[(depth == 2) & (text[at] == _OPEN) & (at < end)], seen, skipped)
         if is_closed and any(behind.tobytes().strip(_SPACE) for behind in chain([remaining[1:]], chunks)):
             message = "there is more after the end of the JSON object"
             hint = "For an object a line, give --run-format jsonl or --qrels-format jsonl"
@@ -255,8 +255,8 @@ def _braces(text: Bytes, quotes: Ints) -> tuple[Ints, Ints]:
     return at, 1 + np.cumsum(_STEP[text[at]], dtype=np.int64)
 
 
-def _repeated(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes]) -> LineProblems:
-    """The keys that were seen before. opens: the braces behind keys; seen: gains these."""
+def _repeated(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes], skipped: int) -> LineProblems:
+    """The keys that were seen before. opens: the braces behind keys; seen: gains these. skipped: as of a part."""
     behind = np.searchsorted(quotes, opens)
     behind = behind[behind >= 2]  # other text is not valid, which its part reports
     bounds = zip((quotes[behind - 2] + 1).tolist(), quotes[behind - 1].tolist(), strict=True)
@@ -268,7 +268,8 @@ def _repeated(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes]) -> LineP
             with suppress(ValueError):  # which the part reports
                 key = str(json.loads(b'"%b"' % key)).encode("utf-8", "surrogatepass")
         if key in seen:
-            problems.append(Problem(None, f"query {shown(key)} is in the object twice"))
+            line = skipped + whole.count(b"\n", 0, start)
+            problems.append(Problem(line, f"query {shown(key)} is in the object twice"))
         seen.add(key)
     return LineProblems.listed(problems)
 

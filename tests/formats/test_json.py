@@ -12,7 +12,7 @@ FIRST = '{"qid": "q", "docid": "z", "score": 3}\n'
 @each("text", ['{"1": {"a": 1},\n"2": {"b": 1},\n"1": {"b": 0}}', '{"\\u0031": {"a": 1},\n"2": {},\n"1": {}}'])
 def test_a_query_that_comes_twice(text, put):
     for size in (1, 40):
-        assert errors_of(put(text.encode(), size)) == [" query '1' is in the object twice"]
+        assert errors_of(put(text.encode(), size)) == ["3: query '1' is in the object twice"]
 
 
 @each("number", ["01", "-01", ".5", "-.5", "5.", "5.e5", "+1", "0x1", "1e", "-"])
