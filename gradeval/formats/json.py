@@ -206,7 +206,8 @@ def _parts(source: Source, offset: int) -> Iterator[_Part]:
             continue
         end = int(at[depth == 0][0]) if is_closed else int(query_ends[-1]) + 1
         members, remaining = text[:end], text[end:].copy()
-        problems = _repeated(members, quotes, at[(depth == 2) & (text[at] == _OPEN) & (at < end)], seen, skipped)
+        opens = at[(depth == 2) & (text[at] == _OPEN) & (at < end)]
+        problems = _repeated(members, quotes, opens, seen, skipped)
         if is_closed and any(behind.tobytes().strip(_SPACE) for behind in chain([remaining[1:]], chunks)):
             message = "there is more after the end of the JSON object"
             hint = "For an object a line, give --run-format jsonl or --qrels-format jsonl"
@@ -256,7 +257,7 @@ def _braces(text: Bytes, quotes: Ints) -> tuple[Ints, Ints]:
 
 
 def _repeated(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes], skipped: int) -> LineProblems:
-    """The keys that were seen before. opens: the braces behind keys; seen: gains these. skipped: as of a part."""
+    """The keys that were seen before. opens: the braces behind keys; seen: gains these; skipped: of the part."""
     behind = np.searchsorted(quotes, opens)
     behind = behind[behind >= 2]  # other text is not valid, which its part reports
     bounds = zip((quotes[behind - 2] + 1).tolist(), quotes[behind - 1].tolist(), strict=True)

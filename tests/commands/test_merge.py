@@ -117,6 +117,9 @@ def test_conversions(folder: Path) -> None:
     Path("cid").write_text("query,document,grade\n" + "".join(cid))
     assert gradeval("convert", "ann", "bob", "cid", "mixed", "--to", "trec", "--merge", "median").code == 0
     assert read("mixed") == read("all")
+    Path("aspects").write_text("q1 2 a 1\n")  # a subtopic beside 0, which stays
+    aspects = gradeval("convert", "ann", "aspects", "-", "--to", "trec", "--merge", "first")
+    assert "q1 2 a 1\n" in aspects.out and "q1 0 a " in aspects.out
     Path("broken").write_text("q1 0 a x\n")
     assert fails("convert", "ann", "broken", "out.qrels", "--merge", "mean").startswith(
         "broken:1: the grade 'x'"

@@ -188,15 +188,12 @@ def _together(sources: Sequence[Source], options: Options) -> TableFile:
         [file] = open_file(source, "qrels", options, None, Problems(source.name, math.inf))
         problems = Problems(source.name, math.inf, "gradeval validate lists all of them")
         blocks = map(file.table.columns, file.table.blocks())
-        parts += [_without_marks(part).light() for _, part in problems.until_enough(blocks)]
+        parts += [part.light() for _, part in problems.until_enough(blocks)]
         problems.check()
+    if all(part.subtopic is None or part.subtopic in _NO_SUBTOPICS for part in parts):
+        parts = [part.replace(subtopic=None) for part in parts]  # judges may differ in the mark
     name = " + ".join(source.name for source in sources)
     return TableFile(sources[0], "qrels", file.kind, BlockTable(name, lambda: iter(parts), lambda part: part))
-
-
-def _without_marks(rows: Columns) -> Columns:
-    """Rows without what stands in the place of a subtopic where there is none, in which judges may differ."""
-    return rows.replace(subtopic=None) if rows.subtopic in _NO_SUBTOPICS else rows
 
 
 def _check_role(role: str, conversion: Conversion) -> None:
