@@ -257,7 +257,7 @@ def _braces(text: Bytes, quotes: Ints) -> tuple[Ints, Ints]:
 
 
 def _repeated(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes], skipped: int) -> LineProblems:
-    """The keys that were seen before. opens: the braces behind keys; seen: gains these; skipped: of the part."""
+    """The keys that were seen before. opens: the braces behind keys. seen: gains these. skipped: of parts."""
     behind = np.searchsorted(quotes, opens)
     behind = behind[behind >= 2]  # other text is not valid, which its part reports
     bounds = zip((quotes[behind - 2] + 1).tolist(), quotes[behind - 1].tolist(), strict=True)
