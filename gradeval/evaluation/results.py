@@ -13,7 +13,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.compare_options import CompareOptions
-from gradeval.errors import GradevalError, InputError, MetricError, OptionError, named
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation.score import summarize, summarize_expected
 from gradeval.notices import Notices
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes
@@ -212,6 +212,9 @@ class SavedResult(Record, eq=False):
     metrics: tuple[str, ...]
     runs: tuple[SavedRun, ...]
     notices: Notices = Notices()
+
+    def __repr__(self) -> str:  # in the error of what takes runs alone
+        return f"SavedResult({self.path}: {first_names(run.name for run in self.runs)})"
 
     @classmethod
     def of(cls, results: Results) -> SavedResult:
