@@ -363,9 +363,12 @@ def compare_rankings(
     evaluation = with_excluded(evaluation)
     check_inputs([("run", run) for _, run in (runs.old, *runs.new)], evaluation)
     check_labels([runs.old, *runs.new])
-    [old], *new = (_opened(run, judged, evaluation, n) for n, run in enumerate((runs.old, *runs.new), 1))
+    first, *new = (_opened(run, judged, evaluation, n) for n, run in enumerate((runs.old, *runs.new), 1))
+    old = first[0]
     if isinstance(old, FailedRun):
         raise old.error
+    if len(first) > 1:
+        raise OptionError(f"the old run is one, and there are {len(first)} features. Choose one")
     opened = [run for of_file in new for run in of_file if isinstance(run, Run)]
     names = run_names((run.name, run.path, run.short_name) for run in (old, *opened))
     jobs = evaluation.jobs or default_jobs()

@@ -224,9 +224,23 @@ def test_side_by_side(files: None) -> None:
     ("-p 1", "'1' is not a number between 0 and 1"),
     ("-m AP", "metrics need qrels"),
     ("--qrels missing -m AP", "missing: no such file"),
+    ("--feature 1,2", "old.run: this is not a LETOR file"),
 ])  # fmt: skip
 def test_usage(files: None, options: str, said: str) -> None:
     assert said in fails("diff", "old.run", "new.run", *options.split())
+
+
+def test_features_are_runs() -> None:
+    letor = str(SEARCH.parent / "letor/test.letor")
+    assert package.diff(letor, letor, features=[1]).value("RBO") == 1
+    raises(
+        OptionError,
+        "^the old run is one, and there are 2 features",
+        package.diff,
+        letor,
+        letor,
+        features=[1, 2],
+    )
 
 
 def test_measures_have_all_names() -> None:
