@@ -17,6 +17,15 @@ def evaluate_with_pytrec_eval(qrels: Qrels, run: Run) -> None:
         print(metric, format(sum(query[metric] for query in values.values()) / len(values), ".4f"))
 
 
+def fuse_with_ranx(*paths: str) -> None:
+    """The last path is where the fused run is written."""
+    from ranx import Run as RanxRun
+    from ranx import fuse
+
+    runs = [RanxRun.from_file(path, kind="trec") for path in paths[:-1]]
+    fuse(runs=runs, method="rrf").save(paths[-1], kind="trec")
+
+
 def read(qrels_path: str, run_path: str) -> tuple[Qrels, Run]:
     """The way pytrec_eval's README reads files."""
     qrels: Qrels = {}
@@ -35,6 +44,9 @@ def read(qrels_path: str, run_path: str) -> tuple[Qrels, Run]:
 def main(name: str, *files: str) -> None:
     if name == "pytrec_eval":
         evaluate_with_pytrec_eval(*read(*files))
+        return
+    if name == "ranx":
+        fuse_with_ranx(*files)
         return
     from sklearn.datasets import load_svmlight_file
 

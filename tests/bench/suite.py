@@ -330,8 +330,23 @@ def changed(folder: Path) -> Benchmark:
     )
 
 
+def fused(folder: Path) -> Benchmark:
+    """Two runs of (a)'s size fused to one, which is written."""
+    files = [str(folder / name) for name in ("bm25.txt", "new.txt")]
+    fuse = replace(gradeval(OURS, "fuse", *files, "-o", folder / "fused.run"), values=None)
+    command = [sys.executable, str(PEERS), "ranx", *files, str(folder / "ranx.run")]
+    return Benchmark(
+        "fuse of two runs of (a)'s size, by reciprocal ranks",
+        [fuse, Tool("ranx", command, once=True, missing=module("ranx"))],
+        [
+            Target("seconds", 20, lambda results: results[fuse.name].median("wall")),
+            Target("peak memory, MiB", 1024, peak(fuse.name)),
+        ],
+    )
+
+
 SUITE: dict[str, Callable[[Path], Benchmark]] = {
     "a": msmarco, "b": many_queries, "c": small, "d": deep, "e": letor, "f": twenty_runs, "g": shuffled,
     "h": in_memory, "i": on_spark, "j": scores, "k": many_runs,
-    "l": changed,
+    "l": changed, "m": fused,
 }  # fmt: skip

@@ -120,6 +120,7 @@ COLLECTIONS: dict[str, tuple[int, int, int, dict[str, int]]] = {
     "j": (1000, 1000, 75, {"bm25": 1000}),
     "k": (5000, 100, 100, {"bm25": 10}),
     "l": (6980, 1000, 75, {"bm25": 1000}),
+    "m": (6980, 1000, 75, {"bm25": 1000}),
 }
 
 
@@ -212,7 +213,15 @@ def main(path: str, name: str, scale: str = "1") -> None:
     if name in COLLECTIONS:
         queries, *sizes = COLLECTIONS[name]
         write_collection(folder, scaled(queries, float(scale)), *sizes)  # type: ignore[arg-type]
-    if more := {"e": letor, "f": twenty_runs, "g": shuffled, "i": on_spark, "j": scores, "l": moved}.get(name):
+    if more := {
+        "e": letor,
+        "f": twenty_runs,
+        "g": shuffled,
+        "i": on_spark,
+        "j": scores,
+        "l": moved,
+        "m": moved,
+    }.get(name):
         more(folder, float(scale))
 
 
