@@ -179,15 +179,24 @@ class Agreement(Runs, total=False):
     seed: int  # 1
 
 
-class FuseKeywords(GateKeywords, total=False):
+class FuseKeywords(Validate, total=False):
     method: Literal['rrf', 'sum', 'wsum']  # 'rrf'
     norm: Literal['minmax', 'zmuv', 'none']  # 'minmax'
     weights: str | Iterable[float] | None  # None
     k: int  # 60
+    depth: int | None  # None
     top: int | None  # None
     tune: str | None  # None
     folds: int  # 5
     step: float  # 0.1
+    judged_only: bool  # False
+    queries: Literal['judged', 'both']  # 'judged'
+    query_ids: str | Iterable[object] | None  # None
+    top_grade: float | None  # None
+    zero_grade: float  # 0.0
+    unjudged_grade: float | None  # None
+    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
+    query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
 
 
 class ReportKeywords(GateKeywords, CompareOnSpark, total=False):

@@ -29,7 +29,9 @@ fused.run is written in TREC's format, other formats by the ending (.csv, .json,
 """
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 _evaluation = [
-    name for name, row in Options.rows(without=(MORE,)).items() if row.section == METRICS and name != "depth"
+    name
+    for name, row in Options.rows(without=(MORE,)).items()
+    if row.section == METRICS and name not in ("depth", "ties")
 ]
 _judged = cli.section(TUNING)
 

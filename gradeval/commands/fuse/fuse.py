@@ -16,7 +16,7 @@ from gradeval.commands.fuse.rankings import Rankings
 from gradeval.commands.fuse.tuning import Tuning, tuned
 from gradeval.errors import OptionError
 from gradeval.evaluation.results import Runs
-from gradeval.evaluation.runs import separate_runs
+from gradeval.evaluation.runs import check_labels, separate_runs
 from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import Problems
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 FORMAT = "trec"  # of a run whose file name means no other
 _TAG = b"gradeval"
-# those of reading, and of evaluations by which weights are tuned; depth is that of the fusion
+# those of reading, and of evaluations that tune weights; depth and the order of ties are those of fusions
 EVALUATED = {
     name: row
     for name, row in {**Options.rows(without=(MORE,)), "query_weights": Options.table["query_weights"]}.items()
-    if name != "depth"
+    if name not in ("depth", "ties")
 }
 _NO_ROWS = Columns.whole(Ids.of([]), Ids.of([]), np.empty(0))
 
@@ -157,6 +157,7 @@ def fusing_of(qrels: Any, runs: Runs, options: FuseOptions, evaluation: Options)
     if options.tune is not None and qrels is None:
         raise OptionError("tune needs qrels (--qrels FILE)")
     evaluation = with_excluded(evaluation)
+    check_labels(runs)
     given = [] if qrels is None else [("qrels", qrels)]
     check_inputs([*given, *(("run", run) for _, run in runs)], evaluation)
     judged = NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from gradeval import options as opts
-from gradeval.errors import OptionError
+from gradeval.errors import OptionError, described
 
 RRF, SUM, WSUM = METHODS = ("rrf", "sum", "wsum")
 MINMAX, ZMUV, NO_NORM = NORMS = ("minmax", "zmuv", "none")
@@ -20,8 +20,8 @@ def _read_weights(name: str, weights: Any) -> tuple[float, ...] | None:
     listed = weights.split(",") if isinstance(weights, str) else opts.iterable(name, weights)
     try:
         numbers = tuple(opts.parse_number(str(weight).strip()) for weight in listed)
-    except ValueError as error:
-        raise OptionError(f"{name} must be numbers such as 0.7,0.3, not {error}") from None
+    except ValueError:
+        raise OptionError(f"{name} must be numbers such as 0.7,0.3, not {described(weights)}") from None
     if not any(numbers) or min(numbers) < 0:
         raise OptionError(f"{name} must be at least 0, and one of them above it")
     return numbers

@@ -207,4 +207,5 @@ def test_files(folder: Path) -> None:
     )
     assert not Path("o.run").exists()
     assert "is of what is printed beside a file" in fails("fuse", "a.run", "b.run", "-f", "json")
+    assert "two runs have the label 'x'" in fails("fuse", "x=a.run", "x=b.run")
     assert "one of the input files" in fails("fuse", "a.run", "b.run", "-o", "a.run")
