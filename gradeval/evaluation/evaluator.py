@@ -23,7 +23,6 @@ from gradeval.evaluation.caveats import (
 )
 from gradeval.evaluation.outcome import Evaluated, ReducedRun, check_common, without_relevant
 from gradeval.evaluation.outcome import evaluate as evaluate_run
-from gradeval.evaluation.pairs import wanted_of
 from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult
 from gradeval.evaluation.runs import check_labels, names_by_path, path_of, separate_runs, with_saved
@@ -40,6 +39,7 @@ from gradeval.tables.load import Run
 if TYPE_CHECKING:
     from gradeval.evaluation.training import Scores
     from gradeval.keywords import Evaluate, Unpack
+    from gradeval.tables.ranking import Wanted
 
 
 OnErrors = Literal["raise", "keep"]
@@ -141,7 +141,11 @@ class Evaluation:
 
             check_bounds(self.plan.metrics)
         self.setting = EvaluationSetting.of(self.plan, self.qrels)  # an error before runs are read
-        self._wanted = wanted_of(self.plan.specs, self.plan.options) if plan.keeps_unjudged else None
+        self._wanted: Wanted | None = None
+        if plan.keeps_unjudged:
+            from gradeval.evaluation.pairs import wanted_of  # which few need
+
+            self._wanted = wanted_of(self.plan.specs, self.plan.options)
         self.without_runs = self._results()
 
     def _results(self) -> Results:
