@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 
 def schema_of(name: str, version: int = 1) -> str:
