@@ -181,9 +181,9 @@ class Agreement(Runs, total=False):
 
 class FuseKeywords(Validate, total=False):
     method: Literal['rrf', 'sum', 'wsum']  # 'rrf'
-    norm: Literal['minmax', 'zmuv', 'none']  # 'minmax'
+    norm: Literal['minmax', 'zmuv', 'none'] | None  # None
     weights: str | Iterable[float] | None  # None
-    k: int  # 60
+    k: int | None  # None
     depth: int | None  # None
     top: int | None  # None
     tune: str | None  # None

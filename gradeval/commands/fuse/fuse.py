@@ -100,8 +100,8 @@ class Fusion(RunTable, WithNotices, Tabular, eq=False):
         chosen = self.options
         settings = {
             "method": chosen.method,
-            "norm": chosen.norm,
-            "k": chosen.k,
+            "norm": chosen.normalization,
+            "k": chosen.constant,
             "depth": chosen.depth,
             "top": chosen.top,
         }

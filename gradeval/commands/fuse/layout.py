@@ -71,7 +71,8 @@ def _folds(tuning: Tuning) -> list[dict[str, Any]]:
 
 def _legend(fusion: Fusion) -> Iterator[str]:
     chosen = fusion.options
-    method = f"rrf, k {chosen.k}" if chosen.method == RRF else f"{chosen.method} of scores, norm {chosen.norm}"
+    of_scores = f"{chosen.method} of scores, norm {chosen.normalization}"
+    method = f"rrf, k {chosen.constant}" if chosen.method == RRF else of_scores
     counts = [many(fusion.queries, "query", "queries")]
     if fusion.documents is not None:
         counts.append(many(fusion.documents, "document", "documents"))

@@ -9,6 +9,7 @@ from gradeval.errors import OptionError, described
 RRF, SUM, WSUM = METHODS = ("rrf", "sum", "wsum")
 MINMAX, ZMUV, NO_NORM = NORMS = ("minmax", "zmuv", "none")
 HEADING, TUNING = "Fusion", "Tuning"  # of the help
+K = 60  # of rrf
 _MOST = 10**9
 _fusion, _tuning = opts.section(HEADING), opts.section(TUNING)
 
@@ -45,17 +46,16 @@ class FuseOptions(opts.OptionTable, init=False):
         "or of these by the weights of the runs (wsum).",
         default=RRF,
     )
-    norm: str = _fusion(
+    norm: str | None = _fusion(
         opts.choice(*NORMS),
         "The scores of each query and run for sum and wsum: from 0 to 1 (minmax), with mean 0 and standard "
-        "deviation 1 (zmuv), or as they are (none).",
-        default=MINMAX,
+        "deviation 1 (zmuv), or as they are (none). Default: minmax.",
     )
     weights: tuple[float, ...] | None = _fusion(
         opts.OptionKind("text", _read_weights, "str | Iterable[float]", metavar="LIST"),
         "Those of the runs, in their order, such as 0.7,0.3, for wsum and rrf. Default: 1 for each.",
     )
-    k: int = _fusion(opts.integer(1, _MOST, "K"), "The constant of rrf. Default: 60.", default=60)
+    k: int | None = _fusion(opts.integer(1, _MOST, "K"), f"The constant of rrf. Default: {K}.")
     depth: int | None = _fusion(opts.integer(1, _MOST), "Fuse the first N documents of each run only.")
     top: int | None = _fusion(opts.integer(1, _MOST), "Write the first N documents of each query only.")
     tune: str | None = _tuning(
@@ -78,7 +78,20 @@ class FuseOptions(opts.OptionTable, init=False):
         default=0.1,
     )
 
+    @property
+    def constant(self) -> int:
+        """Of rrf."""
+        return self.k or K
+
+    @property
+    def normalization(self) -> str:
+        return self.norm or MINMAX
+
     def _check_combination(self) -> None:
+        if self.method == RRF and self.norm is not None:
+            raise OptionError("norm is of the methods sum and wsum; rrf fuses ranks")
+        if self.method != RRF and self.k is not None:
+            raise OptionError(f"k is of the method rrf; {self.method} fuses scores")
         if self.method == SUM and (self.weights is not None or self.tune is not None):
             raise OptionError("method=sum has no weights: choose wsum or rrf")
         if self.weights is not None and self.tune is not None:

@@ -171,12 +171,12 @@ class LinesOfRuns(Record, eq=False):
     def parts(self, options: FuseOptions) -> Floats:
         """What each line adds to the score of its document, before weights, (n,)."""
         if options.method == RRF:
-            return 1 / (options.k + self.rank)
-        if options.norm == NO_NORM:
+            return 1 / (options.constant + self.rank)
+        if options.normalization == NO_NORM:
             return self.score
         lists, score = self.lists, self.score
         low, high = lists.min(score), lists.max(score)
-        if options.norm == MINMAX:
+        if options.normalization == MINMAX:
             return ratio(score - low[lists.query], (high - low)[lists.query], empty=1.0)
         mean = lists.sum(score) / np.maximum(lists.lengths, 1)
         deviation = score - mean[lists.query]

@@ -114,6 +114,18 @@ class Check:
         return (self.kind != REQUIRE or bool(self.measure)) and not self.of_history
 
     @property
+    def low_is_better(self) -> bool:
+        return self.spec is not None and self.spec.metric.higher_is_better is False
+
+    @property
+    def is_bound_of_mean(self) -> bool:
+        """Whether the mean over all queries must not be worse than its bound."""
+        if self.spec is None or self.group:
+            return False
+        better = ("<=", "<") if self.low_is_better else (">=", ">")
+        return self.kind == MAX_DROP or self.operator in better
+
+    @property
     def is_of_share(self) -> bool:
         """Whether its value is a share of queries."""
         return self.share > 0 or self.kind == MAX_QUERY_DROP or self.metric == COVERAGE
@@ -340,12 +352,8 @@ class GateReport(Printable):
         bounds: dict[str, float] = {}
         for outcome in self.outcomes:
             check = outcome.check
-            if (
-                check.kind in (REQUIRE, MAX_DROP)
-                and check.spec
-                and not (check.group or math.isnan(outcome.bound))
-            ):
-                stricter = min if check.spec.metric.higher_is_better is False else max
+            if check.is_bound_of_mean and not math.isnan(outcome.bound):
+                stricter = min if check.low_is_better else max
                 bounds[check.metric] = stricter(outcome.bound, bounds.get(check.metric, outcome.bound))
         return bounds
 

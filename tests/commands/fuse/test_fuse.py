@@ -95,7 +95,7 @@ def test_random_runs_are_fused_as_by_a_slow_reference(seed: int, tmp_path: Path)
         weights[0] += 0.25 * (method != "sum")
         options = {
             "method": method,
-            "norm": norm,
+            "norm": None if method == "rrf" else norm,
             "depth": depth,
             "weights": None if method == "sum" else weights,
         }
@@ -166,6 +166,8 @@ def test_tuning_of_any_number_of_runs() -> None:
 @each_row(
     (OptionError, "give two or more", [A], {}),
     (OptionError, "no weights", [A, B], {"method": "sum", "weights": "1,2"}),
+    (OptionError, "norm is of the methods sum and wsum", [A, B], {"norm": "minmax"}),
+    (OptionError, "k is of the method rrf", [A, B], {"method": "wsum", "k": 60}),
     (OptionError, "there are 3 for 2 runs", [A, B], {"weights": "1,2,3"}),
     (OptionError, "at least 0", [A, B], {"weights": "1,-2"}),
     (OptionError, "at least 0", [A, B], {"weights": [0, 0]}),
@@ -207,5 +209,6 @@ def test_files(folder: Path) -> None:
     )
     assert not Path("o.run").exists()
     assert "is of what is printed beside a file" in fails("fuse", "a.run", "b.run", "-f", "json")
+    assert "norm is of the methods sum and wsum" in fails("fuse", "a.run", "b.run", "--norm", "minmax")
     assert "two runs have the label 'x'" in fails("fuse", "x=a.run", "x=b.run")
     assert "one of the input files" in fails("fuse", "a.run", "b.run", "-o", "a.run")

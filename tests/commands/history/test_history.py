@@ -129,6 +129,23 @@ def test_the_median_of_a_window_is_the_baseline() -> None:
     gate("night=bad.run", "--baseline", "good.run", code=1)
 
 
+def test_bounds_are_on_the_worse_side() -> None:
+    """An upper bound of a metric whose high values are better is none of a history."""
+    checks = (
+        "--require",
+        "AP <= 1",
+        "--require",
+        "AP >= 0.1",
+        "--require",
+        "nDCG <= 1",
+        "--require",
+        "num_q <= 99",
+    )
+    gradeval("gate", "qrels", "good.run", *checks, "--history", FILE)
+    bounds = {line["metric"]: line["bound"] for line in objects()}
+    assert bounds == {"AP": 0.1, "nDCG": None, "num_q": None}
+
+
 def test_windows() -> None:
     log(0.1, 0.2, None, 0.4, 0.3)
     window = Window.of(read_history(FILE), "night", "AP", 3)
