@@ -1,6 +1,7 @@
-"""How the bounds of metrics over the judgments that are missing are found: functions that _kernels.py declares.
-Each takes the metric, the judgments of a run, its unjudged documents, and all parameters; it returns the values
-as they leave them open.
+"""The bounds of metrics over the judgments that are missing: the functions that _kernels.py declares.
+
+Each takes the metric, the judgments of a run, its unjudged documents, and all parameters. It returns the values
+of the queries as a function of the missing grades (statistics/bounds).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gradeval.statistics.bounds import (
     Levels,
     Linear,
     Normalized,
-    Open,
+    OpenValues,
     OuterBetween,
     Share,
     batches,
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 Params = Mapping[str, Any]
 
 
-def linear(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
-    """Of a metric whose terms are a number of the document times a weight of its rank, over what judgments do
-    not change.
+def linear(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
+    """The bounds of a metric whose terms are gain(grade) * weight(rank) / normalizer, where the normalizer does
+    not depend on the missing grades.
     """
     terms, (alone, _) = metric.terms(judgments, **params), _alone(metric, judgments, unjudged, params)
     assert terms is not None and terms.weight_at is not None
@@ -56,21 +57,25 @@ def linear(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Par
     return Linear(unjudged.segments, value, ratio(weight, normalizer), gains)
 
 
-def monotone(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
-    """Of a metric that never falls when the gain of a document rises."""
+def monotone(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
+    """The bounds of a metric that never falls when the gain of a document rises: its values where all unjudged
+    documents have the grade of the lowest value alone, and that of the highest.
+    """
     alone, grades = _alone(metric, judgments, unjudged, params)
     value = metric(judgments, **params)
 
-    def all_with(document: int) -> Floats:
-        if alone[document] == 0:
+    def judged_alike(g: int) -> Floats:
+        if alone[g] == 0:  # as without a judgment
             return value
-        return metric(unjudged.judged(judgments, float(grades[document])), **params)
+        return metric(unjudged.judged(judgments, float(grades[g])), **params)
 
-    return Between(all_with(int(alone.argmin())), all_with(int(alone.argmax())))
+    return Between(judged_alike(int(alone.argmin())), judged_alike(int(alone.argmax())))
 
 
 def _check_order(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params, top: float) -> None:
-    """Raise MetricError where a grade above the top has a gain that unjudged documents jump over: of a map."""
+    """Raise MetricError where a gain map gives a grade above the top grade a smaller gain than the largest that
+    unjudged documents can have. top: that gain.
+    """
     higher = judgments.scale[judgments.scale > unjudged.top]
     if len(higher) and isinstance(params.get("gain"), tuple):
         gains, grades = _alone(metric, judgments, unjudged.replace(top=float(higher[-1])), params)
@@ -126,7 +131,7 @@ class _Counts(Record, eq=False):
             return cls(hits + within, relevant + within + below, nothing, nothing)
         return cls(hits, relevant, within, below) if may_be else cls(hits, relevant, nothing, nothing)
 
-    def limits(self, value: Callable[[Ints, Ints], Floats], empty: float) -> Open:
+    def limits(self, value: Callable[[Ints, Ints], Floats], empty: float) -> OpenValues:
         """Of a value that rises with the relevant documents in the first ranks, and falls with those below.
         value: (hits, relevant) -> the value of each query; relevant is above 0.
         """
@@ -146,13 +151,15 @@ def _relevance(judgments: Judgments, unjudged: Unjudged, rel: float | None) -> t
 
 
 def _or_empty(lowest: Floats, highest: Floats, relevant: Ints, empty: float) -> tuple[Floats, Floats]:
-    """With the value of a query without a relevant document, where that is a world. NaN: there is no other."""
+    """The limits, with the value of a query without relevant documents where a world has none (NaN: all do)."""
     value = np.where(relevant == 0, empty, np.nan)
     return np.fmin(lowest, value), np.fmax(highest, value)
 
 
-def share_found(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
-    """Of R@k."""
+def recall(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
+    """The bounds of R@k: (hits + x) / (relevant + x + y), where x of the unjudged documents in the first k
+    ranks are relevant, and y of those below.
+    """
     counts = _Counts.of(judgments, unjudged, params)
     if not (counts.within.any() or counts.below.any()):  # the grades of the unjudged change nothing
         value = ratio(counts.hits, counts.relevant, judgments.no_relevant)
@@ -167,20 +174,22 @@ def share_found(metric: Metric, judgments: Judgments, unjudged: Unjudged, params
     )
 
 
-def share_of_possible(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
-    """Of relative_P@k."""
+def capped_recall(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
+    """The bounds of relative_P@k = hits / min(relevant, k)."""
     counts = _Counts.of(judgments, unjudged, params)
-    return counts.limits(lambda hits, all: hits / np.minimum(all, params["cutoff"]), judgments.no_relevant)
+    return counts.limits(
+        lambda hits, relevant: hits / np.minimum(relevant, params["cutoff"]), judgments.no_relevant
+    )
 
 
-def f_of_first(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
-    """Of F@k."""
+def f_measure(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
+    """The bounds of F@k = (x + 1) hits / (x relevant + k), x the square of beta."""
     counts, x, cutoff = _Counts.of(judgments, unjudged, params), params["x"], params["cutoff"]
-    return counts.limits(lambda hits, all: (x + 1) * hits / (x * all + cutoff), judgments.no_relevant)
+    return counts.limits(lambda hits, relevant: (x + 1) * hits / (x * relevant + cutoff), judgments.no_relevant)
 
 
-def one_or_all(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
-    """Of Success@k."""
+def success(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
+    """The bounds of Success@k: whether one relevant document is in the first k ranks, or all are (need)."""
     if params["need"] == "one":
         return monotone(metric, judgments, unjudged, params)
     counts = _Counts.of(judgments, unjudged, params)
@@ -192,8 +201,8 @@ def one_or_all(metric: Metric, judgments: Judgments, unjudged: Unjudged, params:
 
 Extremes = tuple[Floats, Floats]
 """The lowest and the highest value of some queries, (n,) each, NaN where nothing can be relevant."""
-OfMatrices = Callable[[Bools, Bools, Ints, Ints], Extremes]
-"""A function as precision_limits()."""
+LimitsFunction = Callable[[Bools, Bools, Ints, Ints], Extremes]
+"""A function with the arguments and results of precision_limits()."""
 
 
 class _Ranks(Record, eq=False):
@@ -211,8 +220,8 @@ class _Ranks(Record, eq=False):
         may_be, are = _relevance(judgments, unjudged, rel)
         return cls(judgments.hits(rel), unjudged, first, may_be, are)
 
-    def limits(self, queries: Ints, function: OfMatrices) -> Extremes:
-        """Of these queries what a function makes of their ranks."""
+    def limits(self, queries: Ints, function: LimitsFunction) -> Extremes:
+        """The limits of these queries by a function of their ranks."""
         low, high = np.full((2, len(queries)), np.nan)
         for part in batches(self.retrieved[queries]):
             rows = queries[part]
@@ -241,28 +250,28 @@ def _matrix(segments: Segments, rank: Floats, queries: Ints, width: int) -> Bool
     return matrix
 
 
-def mean_of_precisions(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
-    """Of AP@k."""
+def average_precision(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
+    """The bounds of AP@k, by the ranks that relevant and unjudged documents have."""
     cutoff = params["cutoff"]
     most = np.inf if params["norm"] == "relevant" or cutoff is None else cutoff
     ranks = _Ranks.of(judgments, unjudged, params["rel"], cutoff)
     return _of_ranks(judgments, ranks, partial(precision_limits, most=most))
 
 
-def precision_at_relevant(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
-    """Of Rprec."""
+def r_precision(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
+    """The bounds of Rprec, by the ranks that relevant and unjudged documents have."""
     return _of_ranks(judgments, _Ranks.of(judgments, unjudged, params["rel"], None), r_precision_limits)
 
 
-def _of_ranks(judgments: Judgments, ranks: _Ranks, function: OfMatrices) -> Open:
+def _of_ranks(judgments: Judgments, ranks: _Ranks, function: LimitsFunction) -> OpenValues:
     every = np.arange(judgments.segments.count)
     relevant = ranks.hits.relevant + (ranks.unjudged.number if ranks.are else 0)
     return Between(*_or_empty(*ranks.limits(every, function), relevant, judgments.no_relevant))
 
 
-def mean_over_levels(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
-    """Of µAP: by AP at each of the query's levels, and where its largest grade is below the top, at those that
-    unjudged documents may add.
+def mu_ap(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
+    """The outer bounds of µAP: the weighted limits of AP at each of the query's levels. Where its largest grade
+    is below the top grade, unjudged documents may add levels.
     """
     largest, top = judgments.highest, unjudged.top
     levels = judgments.levels
@@ -294,7 +303,7 @@ def _at_level(judgments: Judgments, unjudged: Unjudged, threshold: Floats, may_b
 
 
 def _with_higher(judgments: Judgments, unjudged: Unjudged, low: Floats, high: Floats) -> Extremes:
-    """The limits with those of worlds in which unjudged documents have grades above the largest judged one."""
+    """The limits widened by the worlds in which unjudged documents have grades above the largest judged one."""
     largest, top = judgments.highest, unjudged.top
     can_rise = np.flatnonzero((largest < top) & (unjudged.number > 0))
     nothing = _at_level(judgments, unjudged, np.full(judgments.segments.count, np.inf), True)
@@ -312,8 +321,8 @@ def _with_higher(judgments: Judgments, unjudged: Unjudged, low: Floats, high: Fl
 # --- nDCG
 
 
-def normalized(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> Open:
-    """Of a DCG over that of the ideal ranking, whose gains are those of the grade alone."""
+def normalized(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
+    """The bounds of DCG / ideal DCG, where a document's gain depends on its grade alone."""
     if params.get("ideal") == "max":
         return linear(metric, judgments, unjudged, params)
     terms = metric.terms(judgments, **params)

@@ -26,7 +26,7 @@ NORMALIZED_DCG: dict[str, Any] = {"invariants": _OF_DCG, "needs_relevant": True}
 
 
 def _found_by(name: str) -> Callable[..., Any]:
-    """A function of _bounds.py, which is imported only where bounds are asked for."""
+    """The function of this name in _bounds.py, which is imported only where bounds are asked for."""
 
     def find(*arguments: Any) -> Any:
         return getattr(import_module("gradeval.metrics._bounds"), name)(*arguments)
@@ -42,13 +42,13 @@ def _is_plain(params: Mapping[str, Any], scale: Floats) -> bool:
 _PLAIN = Condition("gain", "with gains of at least 0, and 0 of the grade 0", _is_plain)
 LINEAR_BOUNDS = Bounding(EXACT, find=_found_by("linear"), below="none")
 MONOTONE_BOUNDS = Bounding(EXACT, find=_found_by("monotone"), below="none")
-RECALL_BOUNDS = Bounding(EXACT, find=_found_by("share_found"))
-CAPPED_RECALL_BOUNDS = Bounding(EXACT, find=_found_by("share_of_possible"))
-F_BOUNDS = Bounding(EXACT, find=_found_by("f_of_first"))
-SUCCESS_BOUNDS = Bounding(EXACT, find=_found_by("one_or_all"))
-R_PRECISION_BOUNDS = Bounding(EXACT, find=_found_by("precision_at_relevant"))
-AP_BOUNDS = Bounding(EXACT, find=_found_by("mean_of_precisions"))
-MU_AP_BOUNDS = Bounding(OUTER, find=_found_by("mean_over_levels"))
+RECALL_BOUNDS = Bounding(EXACT, find=_found_by("recall"))
+CAPPED_RECALL_BOUNDS = Bounding(EXACT, find=_found_by("capped_recall"))
+F_BOUNDS = Bounding(EXACT, find=_found_by("f_measure"))
+SUCCESS_BOUNDS = Bounding(EXACT, find=_found_by("success"))
+R_PRECISION_BOUNDS = Bounding(EXACT, find=_found_by("r_precision"))
+AP_BOUNDS = Bounding(EXACT, find=_found_by("average_precision"))
+MU_AP_BOUNDS = Bounding(OUTER, find=_found_by("mu_ap"))
 NORMALIZED_BOUNDS = Bounding(EXACT, find=_found_by("normalized"), below="cutoff").where(_PLAIN)
 LARGEST_EXPONENT = 1000.0  # the gains of eight million documents, all of 2^1000, have a finite sum
 _CANCELS = 1e-9  # below this the subtraction in 2^grade - 1 loses more than half of the digits

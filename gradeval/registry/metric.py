@@ -22,7 +22,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 if TYPE_CHECKING:
-    from gradeval.statistics.bounds import Open
+    from gradeval.statistics.bounds import OpenValues
     from gradeval.tables.unjudged import Unjudged
 
 Strings = list[str]
@@ -50,7 +50,7 @@ class Bounding(Invariant, kw_only=True):
     """
 
     # (metric, judgments, unjudged, all parameters) -> the values as a function of the grades of the unjudged
-    find: Callable[[Metric, Judgments, Unjudged, Given], Open]
+    find: Callable[[Metric, Judgments, Unjudged, Given], OpenValues]
     # how many unjudged documents below the cutoff count: none, as many as the cutoff, or all
     below: str = "all"
 
@@ -225,7 +225,7 @@ class Metric(Record, eq=False):
             return NO_BOUNDS
         return self.bounds.about
 
-    def open_values(self, judgments: Judgments, unjudged: Unjudged, **params: Any) -> Open:
+    def open_values(self, judgments: Judgments, unjudged: Unjudged, **params: Any) -> OpenValues:
         """Its values as a function of the grades of the unjudged documents, where its bounds are known."""
         assert self.bounds is not None
         values = self._all_params(params)

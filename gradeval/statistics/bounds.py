@@ -1,13 +1,14 @@
 """The lowest and highest value of queries over the judgments that are missing.
 
-A world gives each unjudged retrieved document a grade from 0 to `top`. An open value is that of Q queries as a
-function of what U documents turn out to be: `limits()` has its ends over all worlds, and `minus()` makes the
-difference of two systems in one world, exactly where both are of one exact form, else by the ends of both.
+A world gives each unjudged retrieved document a grade from 0 to `top`. `OpenValues` are the values of Q queries
+as a function of the grades of U documents. `limits()` is their lowest and highest value over all worlds, and
+`minus()` the difference of two systems in one world: exact where both have one exact form, else with outer
+bounds.
 
 - `Linear`: P, CG, DCG, rank-biased precision, SDCG, gP.
 - `Share`: R@k.
 - `Normalized`: nDCG.
-- `Between`: any metric, by the ends of each query; a difference of two has outer bounds.
+- `Between`: any metric, by the limits of each query; a difference of two has outer bounds.
 
 Source: Dinkelbach, "On nonlinear fractional programming", 1967, for the highest nDCG.
 """
@@ -29,27 +30,27 @@ _STEPS = 100  # Dinkelbach's method needs 2 to 4
 _AT_ONCE = 1 << 17  # numbers of a matrix
 
 
-class Open(Record, eq=False):
+class OpenValues(Record, eq=False):
     """The values of Q queries as a function of the grades of unjudged documents."""
 
     is_exact = True  # whether each query has a world with the lowest value, and one with the highest
 
     @abstractmethod
     def limit(self, sign: float) -> Floats:
-        """The highest value of each query, (Q,); with the sign -1 the lowest, its sign turned."""
+        """The highest value of each query, (Q,); with the sign -1 the lowest, negated."""
 
     def limits(self) -> tuple[Floats, Floats]:
         """The lowest and the highest value of each query, (Q,) each."""
         return 0.0 - self.limit(-1.0), self.limit(1.0)
 
-    def minus(self, other: Open) -> Open:
+    def minus(self, other: OpenValues) -> OpenValues:
         """The difference of two systems; both are functions of the same documents, in the same order."""
         (low, high), (other_low, other_high) = self.limits(), other.limits()
         return OuterBetween(low - other_high, high - other_low)
 
 
-class Between(Open, eq=False):
-    """Values of which the ends alone are given."""
+class Between(OpenValues, eq=False):
+    """Values of which only the limits are known."""
 
     lowest: Floats  # (Q,)
     highest: Floats  # (Q,)
@@ -64,7 +65,7 @@ class OuterBetween(Between, eq=False):
     is_exact = False
 
 
-class OfDocuments(Open, eq=False):
+class OfDocuments(OpenValues, eq=False):
     """Values that depend on a coefficient of each document."""
 
     segments: Segments  # the queries of the documents, (U,)
@@ -87,7 +88,7 @@ class Linear(OfDocuments, eq=False):
         low, high = (sign * self.coefficient * gain for gain in self.gains)
         return sign * self.base + self.segments.sum(np.maximum(low, high))
 
-    def minus(self, other: Open) -> Open:
+    def minus(self, other: OpenValues) -> OpenValues:
         if not isinstance(other, Linear):
             return super().minus(other)
         base, coefficient = self.base - other.base, self.coefficient - other.coefficient
@@ -121,7 +122,7 @@ class Share(OfDocuments, eq=False):
         best = np.maximum(best, ratio(of_all, count, sign * self.empty))
         return np.maximum(best, ratio(base, self.relevant, sign * self.empty))
 
-    def minus(self, other: Open) -> Open:
+    def minus(self, other: OpenValues) -> OpenValues:
         if not isinstance(other, Share):
             return super().minus(other)
         base, coefficient = self.base - other.base, self.coefficient - other.coefficient
@@ -181,7 +182,7 @@ class Normalized(OfDocuments, eq=False):
         below, empty = (np.repeat(numbers[query], segments.count) for numbers in (self.below, self.empty))
         return cases.replace(below=below, empty=empty, levels=self.levels.repeated(query, segments.count))
 
-    def minus(self, other: Open) -> Open:
+    def minus(self, other: OpenValues) -> OpenValues:
         if not isinstance(other, Normalized):
             return super().minus(other)
         base, coefficient = self.base - other.base, self.coefficient - other.coefficient

@@ -15,7 +15,7 @@ from gradeval.options import NO_RELEVANT, Options
 from gradeval.records import Record
 from gradeval.registry.metric import NO_BOUNDS, Kind
 from gradeval.registry.spec import Metrics, Spec, parse
-from gradeval.statistics.bounds import OfDocuments, Open
+from gradeval.statistics.bounds import OfDocuments, OpenValues
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Qrels, top_grade
 from gradeval.tables.reduction import Reduced
@@ -167,7 +167,7 @@ class OpenJudgments(Record, eq=False):
             "DCG@k, P@k and R@k; order=effect takes any metric"
         )
 
-    def _open_values(self, run: int, by_query: Sequence[tuple[int, Ints]]) -> Open:
+    def _open_values(self, run: int, by_query: Sequence[tuple[int, Ints]]) -> OpenValues:
         """The values of a run, as functions of the documents of each query."""
         count = len(self.qrels.queries)
         judgments = Judge(self.qrels, self.reduced[run], self.options)(slice(0, count))
