@@ -89,7 +89,8 @@ def parts_of(name: str) -> list[str]:
     """What users write of a public name: parameters of a function, attributes of a class or a module."""
     value = getattr(gradeval, name)
     if inspect.isfunction(value) or name == "Evaluator":
-        names = inspect.signature(value).parameters
+        parameters = inspect.signature(value).parameters
+        names = [part for part in parameters if f"--{part.replace('_', '-')}" not in PROVISIONAL_OPTIONS]
     elif inspect.ismodule(value) or (inspect.isclass(value) and not issubclass(value, Warning)):
         names = [attribute for attribute in dir(value) if not attribute.startswith("_")]
     else:

@@ -103,9 +103,10 @@ class Job:
 
     # --- before anything is read
 
-    def open(self, *read: str, more: Sequence[str] = ()) -> None:
+    def open(self, *read: str, more: Sequence[str] = (), knows_history: bool = True) -> None:
         """Check inputs and output, and find the format. read: files that the command reads, though no argument
-        names them. more: endings written by others, which messages name. Raises UsageError, OptionError.
+        names them. more: endings written by others, which messages name. knows_history: whether no file could
+        yet name a history, which has labels in any format. Raises UsageError, OptionError.
         """
         self.file = self.output_file(self.output, input_files(*read))
         self.history_file = self._opened_history(*read)
@@ -119,7 +120,7 @@ class Job:
             ("--table", self.table is not None, ("tsv", "csv")),
             ("--spreadsheet", self.spreadsheet, ("csv",)),
             ("--no-header", not self.header, ("tsv", "csv")),
-            ("--label", self.label and self.history is None, LABELLED),
+            ("--label", self.label and self.history is None and knows_history, LABELLED),
         ):
             if is_given and self.format not in formats:
                 raise click.UsageError(f"{option} requires -f {' or -f '.join(formats)}.")

@@ -19,9 +19,8 @@ from gradeval.notices import OF_QRELS, Notices, lines
 from gradeval.options import Options
 
 if TYPE_CHECKING:
-    from gradeval.commands.gate.gate import Check, GateConfig, GateReport
+    from gradeval.commands.gate.gate import GateConfig, GateReport
     from gradeval.commands.gate.rankings import RankingValues
-    from gradeval.commands.history.history import Mean, Window
     from gradeval.evaluation.results import Results
     from gradeval.formats.lines import TomlFile
     from gradeval.formats.output import OutputFile
@@ -185,6 +184,7 @@ def gate_command(
     checks are of rankings, QRELS is left out, and --min-coverage counts the queries of the baseline.
     """
     from gradeval.commands.gate import gate
+    from gradeval.commands.gate.history import HistoryChoice
 
     _check_usage(job)
     texts = {kind: options.pop(kind.replace("-", "_")) for kind in gate.KINDS}
@@ -201,17 +201,18 @@ def gate_command(
         reports.open(path)
         file = gate.open_config(config)
         read = [path, *gate.named_files(file)]
-        reports.open(*read)
-        history = _History(job, window)
+        job.history = job.history or gate.named_history(file)
+        reports.open(*read, knows_history=True)
+        chosen_history = HistoryChoice(job.history, window)
         settings = gate.read_config(
-            file, texts, baseline, min_coverage, by or None, of_history=history.is_baseline, bounds=bounds
+            file, texts, baseline, min_coverage, by or None, history=chosen_history, bounds=bounds
         )
         reports.describe(settings)
         chosen = _chosen_options(options, settings)
         reports.describe_evaluation(qrels, chosen)
         if update_baseline:
             updated = _baseline_file(job, settings.baseline, force, read)
-        history.read(settings)
+        history = settings.opened_history(job.history_file)
         judged = _judged(job, (qrels, run), settings, chosen, judges=not force)
         results = judged.results
         if force and updated and results is not None:
@@ -228,7 +229,7 @@ def gate_command(
         results = None
     code = reports.publish(report, updates=updated is not None)
     if results is not None:
-        history.append(results, report)
+        history.append(gate.judged_means(report, results, job.label))
     if updated is None or results is None or code:
         return code
     return _write_baseline(results, updated)
@@ -298,8 +299,6 @@ def _check_usage(job: Job) -> None:
         raise click.UsageError("--force requires --update-baseline.")
     if is_forced and any([*reports, job.output]):
         raise click.UsageError("--force judges nothing, and goes with no report.")
-    if values["window"] is not None and job.history is None:
-        raise click.UsageError("--window requires --history.")
     if job.history is not None and (is_init or is_forced):
         raise click.UsageError("--history and --init or --force are mutually exclusive: nothing is judged.")
 
@@ -394,50 +393,6 @@ def _write_first_config(
     return 0
 
 
-class _History:
-    """The file of --history: a baseline, and what the means of the run are appended to."""
-
-    def __init__(self, job: Job, window: int | None) -> None:
-        self.job, self.window = job, window
-        self.means: Sequence[Mean] = ()
-        self.checks: Sequence[Check] = ()
-
-    @property
-    def is_baseline(self) -> bool | None:
-        """As of_history of gate.read_config()."""
-        return self.window is not None or (None if self.job.history else False)
-
-    def read(self, settings: GateConfig) -> None:
-        """Raises InputError(s). A file that is not there yet has no means."""
-        from gradeval.commands.history.history import read_history
-
-        self.checks = settings.checks
-        path = self.job.history
-        if path is not None and os.path.exists(path) and any(check.of_history for check in self.checks):
-            self.means = read_history(path)
-
-    def windows(self, results: Results | None) -> dict[str, Window]:
-        """Those of the metrics that are compared with the history."""
-        from gradeval.commands.history.history import WINDOW, Window
-
-        if results is None or not results.runs:
-            return {}
-        run, count = results.runs[0].name, self.window or WINDOW
-        metrics = {check.metric for check in self.checks if check.of_history}
-        return {metric: Window.of(self.means, run, metric, count) for metric in metrics}
-
-    def append(self, results: Results, report: GateReport) -> None:
-        """Append the means of the run that was judged, with the verdict of the gate. Raises GradevalError."""
-        from gradeval.commands.history.history import lines_of, records
-
-        if self.job.history_file is None or not report.outcomes:
-            return
-        run = results.replace(runs=results.runs[:1])
-        specs = [check.spec for check in self.checks if check.spec is not None]
-        means = records(run, self.job.label, specs, bounds=report.bounds(), verdict=report.verdict)
-        self.job.history_file.append(lines_of(means))
-
-
 class _Reports:
     """Where the report goes: the output of the job, a JUnit file, annotations and the summary of a step."""
 
@@ -446,7 +401,12 @@ class _Reports:
         self.job = job
         self.github = github
         summary = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
-        self.paths = {"--junit": junit, "--output": job.output, "GITHUB_STEP_SUMMARY": summary}
+        self.paths = {
+            "--junit": junit,
+            "--output": job.output,
+            "GITHUB_STEP_SUMMARY": summary,
+            "--history": job.history,
+        }
         self.junit: OutputFile | None = None
         self.summary: str | None = None
         self.warnings: list[str] = []  # for annotations
@@ -457,17 +417,19 @@ class _Reports:
             if path and (other := options.setdefault(os.path.realpath(path), option)) != option:
                 raise click.UsageError(f"{other} and {option} name the same file.")
 
-    def open(self, *read: str) -> None:
-        """Find problems with the files; where one is wrong, none is written. read: as in Job.open()."""
+    def open(self, *read: str, knows_history: bool = False) -> None:
+        """Find problems with the files; where one is wrong, none is written. The arguments are those of
+        Job.open().
+        """
         from gradeval.formats.output import check_appended
 
         self.job.file = self.junit = self.summary = None
-        inputs = input_files(*read)
+        inputs = input_files(*read, *filter(None, [self.job.history]))
         summary = self.paths["GITHUB_STEP_SUMMARY"]
         if summary:
             check_appended(summary, inputs, "GITHUB_STEP_SUMMARY")
         junit = self.job.output_file(self.paths["--junit"], inputs, "--junit")
-        self.job.open(*read)
+        self.job.open(*read, knows_history=knows_history)
         self.junit = junit
         self.summary = summary
 

@@ -25,8 +25,10 @@ from gradeval.commands.compare.coverage import (
     coverage_of_runs,
     missing_notices,
 )
+from gradeval.commands.gate.history import LEAST as LEAST_LINES
+from gradeval.commands.gate.history import GateHistory, HistoryChoice
 from gradeval.commands.gate.rankings import RankingValues, ranking_measures
-from gradeval.commands.history.history import Window
+from gradeval.commands.history.history import Window, records
 from gradeval.compare_options import CompareOptions, Groups
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
 from gradeval.evaluation.bounds import check_bounds
@@ -39,6 +41,7 @@ from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.evaluation.saved import check_metrics, common_metrics
 from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.formats.lines import TomlFile, files_named, read_toml
+from gradeval.formats.output import AppendedFile
 from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_TO_GATE, Notice, NoticeKind, lines, many
 from gradeval.options import (
@@ -64,7 +67,6 @@ if TYPE_CHECKING:
 COVERAGE = "coverage"  # the share of the judged queries that are in the run
 REQUIRE, MAX_DROP, NO_WORSE, NON_INFERIOR = "require", "max-drop", "no-worse", "non-inferior"
 MAX_QUERY_DROP = "max-query-drop"
-LEAST_HISTORY = 3  # lines of a history for a median
 _NUMBER = r"(?P<amount>[^\s%<>=]+)"
 _PERCENT = r"(?P<percent>\s*%)?"
 _SHARE = r"(?:\s+in\s+(?P<share>[^\s%]+)\s*%)?"
@@ -82,7 +84,7 @@ KINDS = {  # an example of each kind, and its form
 }
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.gradeval.gate"  # of pyproject.toml
-_KEYS = (*KINDS, "baseline", "min-coverage", "bounds", "name", "by", "options")
+_KEYS = (*KINDS, "baseline", "min-coverage", "bounds", "name", "by", "history", "window", "options")
 _IS_TEXT = " is text and cannot be checked"
 FULL_COVERAGE = 100.0  # percent
 MISSING_SHOWN = 5  # ids of queries that a run lacks
@@ -376,6 +378,17 @@ class GateReport(Printable):
         }
 
 
+def judged_means(
+    report: GateReport, results: Results | None, label: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The lines of a history: the means of the run that was judged. Raises OptionError for a label."""
+    if results is None or not report.outcomes:
+        return iter(())
+    run = results.replace(runs=results.runs[:1])
+    specs = [outcome.check.spec for outcome in report.outcomes if outcome.check.spec is not None]
+    return records(run, label, specs, bounds=report.bounds(), verdict=report.verdict)
+
+
 @takes(OF_WEIGHTED_RUNS)
 def gate(
     qrels: Any,
@@ -388,6 +401,8 @@ def gate(
     max_query_drop: str | Iterable[str] = (),
     config: str | os.PathLike[str] | None = None,
     baseline: Any = None,
+    history: str | os.PathLike[str] | None = None,
+    window: int | None = None,
     min_coverage: float | None = None,
     by: Any = None,
     bounds: bool = False,
@@ -407,12 +422,14 @@ def gate(
     no_worse: metrics by which the run must not be significantly worse, such as 'nDCG@10'. non_inferior: by how
     much the interval of the difference may fall, such as 'nDCG@10 0.01'. max_query_drop: of how many queries
     the value may fall by more, such as 'RR 0.5 in 5%'. config: a file of checks in TOML, to which those above
-    are added, and whose options those below replace. baseline: the run to compare with. min_coverage: the
-    percentage of the judged queries that a run must have to be judged; None: 100, or what a check of coverage
-    requires. by: groups of queries, which checks name, 'nDCG@10[head] >= 0.4': a file or {query: group}.
-    bounds: whether a check against the baseline is inconclusive where judgments of unjudged documents could
-    turn it. allow: kinds of warnings that keep no check from being judged: 'undefined'. worst: queries to list
-    for each check that did not hold. name: of the gate, in its title.
+    are added, and whose options those below replace. baseline: the run to compare with. history: a file of JSON
+    Lines to which the means of the run are appended; without baseline, max_drop compares with it. window:
+    compare max_drop with the median of so many last means of this name that held (14), with a baseline too.
+    min_coverage: the percentage of the judged queries that a run must have to be judged; None: 100, or what a
+    check of coverage requires. by: groups of queries, which checks name, 'nDCG@10[head] >= 0.4': a file or
+    {query: group}. bounds: whether a check against the baseline is inconclusive where judgments of unjudged
+    documents could turn it. allow: kinds of warnings that keep no check from being judged: 'undefined'. worst:
+    queries to list for each check that did not hold. name: of the gate, in its title.
 
     Returns a GateReport: held, outcomes, exit_code, and what render() prints. Raises GradevalError for checks,
     data and options.
@@ -421,7 +438,9 @@ def gate(
     texts = {kind: _texts_of(value) for kind, value in zip(KINDS, given, strict=True)}
     accepted = [_kind_of(kind) for kind in _texts_of(allow)]
     file = TomlFile("checks", "", {}) if config is None else open_config(os.fspath(config))
-    settings = read_config(file, texts, baseline, min_coverage, by, bounds=bounds)
+    chosen_history = HistoryChoice(history, window)
+    settings = read_config(file, texts, baseline, min_coverage, by, history=chosen_history, bounds=bounds)
+    past = _opened_history(settings, [qrels, run, settings.baseline, config])
     evaluation = Options(**{**settings.options, **options})
     of_metrics, of_rankings = separate_checks(settings.checks)
     results = rankings = None
@@ -431,13 +450,23 @@ def gate(
     if of_rankings:
         sides = (separate_runs(qrels if run is None else run), separate_runs(settings.baseline))
         rankings = rankings_of(LabelledRuns(pair for side in sides for pair in side), of_rankings, evaluation)
+    settings = replace(settings, windows=past.windows(results))
     report = judge_all(results, rankings, settings, allow=accepted, worst=worst)
+    past.append(judged_means(report, results, {}))
     for text in lines(of_kind(report.notices, False), len(report.coverage), in_python=True):
         warn(text)
     roles = zip(("run", "baseline"), (of_run.path for of_run in report.coverage), strict=False)
     judged = {} if results is None else {"qrels": results.qrels}
     subject = {**dict(roles), **judged, **options_in_words(evaluation, None)}
     return replace(report, name=name or settings.name, subject=subject)
+
+
+def _opened_history(settings: GateConfig, inputs: Iterable[Any]) -> GateHistory:
+    """That of a call in Python. Raises OptionError for one of the inputs, InputError(s) for a wrong line."""
+    path = settings.history.path
+    files = [os.fspath(file) for file in inputs if isinstance(file, (str, os.PathLike))]
+    opened = None if path is None else AppendedFile(os.fspath(path), files, "history")
+    return settings.opened_history(opened)
 
 
 def _results(qrels: Any, run: Any, settings: GateConfig, evaluation: Options) -> Results:
@@ -448,8 +477,15 @@ def _results(qrels: Any, run: Any, settings: GateConfig, evaluation: Options) ->
     pairs = [pair for data in runs or [qrels] for pair in separate_runs(data)]
     judgments, opened_runs = with_saved(qrels, pairs)
     of_metrics, _ = separate_checks(settings.checks)
-    bounds = settings.bounds
-    return complete(evaluate_to_gate(judgments, opened_runs, of_metrics, evaluation, bounds=bounds))
+    results = evaluate_to_gate(
+        judgments,
+        opened_runs,
+        of_metrics,
+        evaluation,
+        hashes=settings.history.path is not None,
+        bounds=settings.bounds,
+    )
+    return complete(results)
 
 
 def rankings_of(runs: Runs, checks: Iterable[Check], options: Options) -> RankingValues:
@@ -838,10 +874,10 @@ def _against_history(check: Check, results: Results, window: Window) -> CheckOut
     outcome = CheckOutcome(check, "error", value=value, mean=value, n=n)
     if check.group:
         return replace(outcome, reason="a history has the means of all queries, not of groups")
-    if (count := len(window.means)) < LEAST_HISTORY:
+    if (count := len(window.means)) < LEAST_LINES:
         lacks = f"the history has {many(count, 'line', 'lines')} of {results.runs[RUN].name} that held"
         hint = "gradeval QRELS NAME=RUN --history FILE adds one"
-        return replace(outcome, reason=f"{lacks}, and a median needs {LEAST_HISTORY}; {hint}")
+        return replace(outcome, reason=f"{lacks}, and a median needs {LEAST_LINES}; {hint}")
     if math.isnan(value):
         return replace(outcome, reason=f"{check.metric} is undefined")
     assert check.spec is not None
@@ -858,7 +894,7 @@ def _of_history(results: Results, windows: Mapping[str, Window]) -> Iterator[Not
     run = results.runs[RUN].name
     for metric, window in windows.items():
         count = window.differing(results.signature(RUN, metric))
-        if count and len(window.means) >= LEAST_HISTORY:
+        if count and len(window.means) >= LEAST_LINES:
             yield Notice(NoticeKind.SIGNATURES, run, count, metric, total=len(window.means))
 
 
@@ -966,8 +1002,14 @@ class GateConfig:
     options: Mapping[str, Any]  # those of the evaluation that the file has, by the names of Options
     name: str
     groups: Groups = ()  # of queries
-    windows: Mapping[str, Window] = field(default_factory=dict)  # of a history, by metric
+    history: HistoryChoice = HistoryChoice()  # noqa: RUF009  # it is immutable
+    windows: Mapping[str, Window] = field(default_factory=dict)  # of the history, by metric
     bounds: bool = False  # whether a check that missing judgments could turn is inconclusive
+
+    def opened_history(self, file: AppendedFile | None) -> GateHistory:
+        """Raises InputError(s)."""
+        compared = [check.metric for check in self.checks if check.of_history]
+        return GateHistory(self.history, compared, file)
 
 
 def open_config(path: str | None) -> TomlFile:
@@ -997,6 +1039,12 @@ def named_files(file: TomlFile) -> list[str]:
     return files + files_named(options.get("query_ids"), folder)
 
 
+def named_history(file: TomlFile) -> str | None:
+    """The history that a configuration names, None without one, or where it is no path."""
+    path = file.content.get("history")
+    return os.path.join(os.path.dirname(file.path), str(path)) if _is_path(path) else None
+
+
 def read_config(
     file: TomlFile,
     texts: Mapping[str, Iterable[str]],
@@ -1004,12 +1052,10 @@ def read_config(
     min_coverage: float | None,
     by: Any = None,
     *,
-    of_history: bool | None = False,
+    history: HistoryChoice = HistoryChoice(),  # noqa: B008  # it is immutable
     bounds: bool = False,
 ) -> GateConfig:
-    """The configuration of a file, and of the command line: checks are added, the others come first.
-    of_history: whether MAX_DROP compares with a history; None where there is no baseline.
-    """
+    """The configuration of a file, and of the command line: checks are added, the others come first."""
     folder = os.path.dirname(file.path)
     content = file.content
     table = TABLE if os.path.basename(file.path) == PYPROJECT else ""
@@ -1026,7 +1072,8 @@ def read_config(
         raise OptionError("no checks given. Add --require 'nDCG@10 >= 0.45', or a file of checks with --config")
     if baseline is None and "baseline" in content:
         baseline = os.path.join(folder, content["baseline"])
-    if of_history or (of_history is None and baseline is None):
+    history = history.completed(content, folder)
+    if history.is_baseline(baseline):
         checks = [replace(check, of_history=check.kind == MAX_DROP) for check in checks]
     if baseline is None and (check := next((check for check in checks if check.needs_baseline), None)):
         raise OptionError(f"'{check}' compares with a baseline. Add --baseline RUN")
@@ -1039,7 +1086,16 @@ def read_config(
     groups = CompareOptions(by=by).by
     bounds = _wants_bounds([bounds, content.get("bounds", False)], checks)
     distinct = tuple(dict.fromkeys(checks))
-    return GateConfig(distinct, baseline, min_coverage, of_evaluation, name, groups=groups, bounds=bounds)
+    return GateConfig(
+        distinct,
+        baseline,
+        min_coverage,
+        of_evaluation,
+        name,
+        groups=groups,
+        history=history,
+        bounds=bounds,
+    )
 
 
 def _wants_bounds(wanted: Iterable[bool], checks: Iterable[Check]) -> bool:
@@ -1065,18 +1121,24 @@ def _checks_of_file(file: TomlFile, table: str) -> Iterator[Check]:
                 raise file.error(str(error), text, table) from None
 
 
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and value not in ("", "-") and "\0" not in value
+
+
 def _check_values(file: TomlFile, table: str) -> None:
     """Raise InputError where a key other than those of checks has a value of another kind."""
 
-    def is_path(value: Any) -> bool:
-        return isinstance(value, str) and value not in ("", "-") and "\0" not in value
+    def is_window(value: Any) -> bool:
+        return type(value) is int and value >= LEAST_LINES
 
     def is_percentage(value: Any) -> bool:
         return type(value) in (int, float) and 0 <= value <= 100
 
     for key, is_valid, expected in (
-        ("baseline", is_path, "the path of a file"),
-        ("by", is_path, "the path of a file"),
+        ("baseline", _is_path, "the path of a file"),
+        ("by", _is_path, "the path of a file"),
+        ("history", _is_path, "the path of a file"),
+        ("window", is_window, "an integer from 3"),
         ("min-coverage", is_percentage, "a percentage from 0 to 100"),
         ("bounds", lambda value: isinstance(value, bool), "true or false"),
         ("name", lambda value: isinstance(value, str), "a string"),

@@ -146,6 +146,41 @@ def test_bounds_are_on_the_worse_side() -> None:
     assert bounds == {"AP": 0.1, "nDCG": None, "num_q": None}
 
 
+def test_a_gate_of_python_or_of_a_file_has_a_history() -> None:
+    """The same lines as the command's, and the same verdicts; the path in a file is relative to it."""
+    call = {"max_drop": "AP 2%", "history": Path(FILE)}
+    good = {"night": "good.run"}
+    assert package.gate("qrels", good, **call).exit_code == 2  # there are no lines yet
+    assert package.gate("qrels", good, require="AP > 0", history=FILE).held
+    Path("gates").mkdir()
+    Path("gates/g.toml").write_text(f'max-drop = "AP 2%"\nhistory = "../{FILE}"\nwindow = 3\n')
+    config = ("--config", "gates/g.toml", "--quiet")
+    for _ in range(2):
+        gradeval("qrels", "night=good.run", "-m", "AP", "--history", FILE, "--quiet")
+    assert gradeval("gate", "qrels", "night=same.run", *config, "--label", "build=9").code == 0
+    assert not package.gate("qrels", {"night": "bad.run"}, **call).held
+    assert not package.gate("qrels", {"night": "bad.run"}, config="gates/g.toml").held
+    # with a window a baseline is not what is compared with
+    assert package.gate("qrels", {"night": "bad.run"}, **call, baseline="bad.run").held
+    assert not package.gate("qrels", {"night": "bad.run"}, **call, baseline="bad.run", window=3).held
+    assert len(objects()) == 9
+    assert objects()[4]["build"] == "9"
+    assert len({line["signature"] for line in objects()[:4]}) == 1
+    options = {"require": "AP > 0"}
+    raises(package.OptionError, "window requires history", package.gate, "qrels", good, **options, window=3)
+    raises(
+        package.OptionError, "window must be", package.gate, "qrels", good, **options, history=FILE, window=2
+    )
+    raises(
+        package.OptionError, "one of the input files", package.gate, "qrels", good, **options, history="qrels"
+    )
+    Path("wrong.toml").write_text('require = "AP > 0"\nwindow = 2\nhistory = "h"\n')
+    assert "wrong.toml:2: window must be an integer from 3" in fails(
+        "gate", "qrels", "good.run", "--config", "wrong.toml"
+    )
+    assert not Path("h").exists()
+
+
 def test_windows() -> None:
     log(0.1, 0.2, None, 0.4, 0.3)
     window = Window.of(read_history(FILE), "night", "AP", 3)
@@ -171,7 +206,11 @@ def test_wrong_lines(line: str, message: str) -> None:
     (["qrels", "good.run", "--history", "h.gz"], "cannot be appended to a compressed file"),
     (["qrels", "good.run", "--history", "h", "-o", "h"], "name the same file"),
     (["qrels", "good.run", "--history", "h", "--label", "n=1", "--label", "value=2"], "a member of this name"),
-    (["gate", "qrels", "good.run", "--require", "AP > 0", "--window", "5"], "--window requires --history"),
+    (
+        ["gate", "qrels", "good.run", "--require", "AP > 0", "--window", "5"],
+        "window requires history (--history FILE)",
+    ),
+    (["gate", "qrels", "good.run", "--require", "AP > 0", "--junit", "h", "--history", "h"], "the same file"),
     (["gate", "qrels", "good.run", "--init", "--history", "h"], "mutually exclusive"),
     (["plot", "history", "qrels"], "qrels:1: not valid JSON"),
     (["plot", "history", "empty"], "empty: there are no means in it"),
