@@ -1,4 +1,4 @@
-"""The process: its memory, its processors, forked ones, and descriptors; all that is of Linux alone."""
+"""The process: memory, processors, forks, descriptors and locks; all code that depends on Linux."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def end_with_parent() -> None:
 
 
 def descriptor_of(path: str) -> int | None:
-    """That of an open file of ours by its path, None for another path."""
+    """The descriptor that a path such as /dev/stdout or /dev/fd/3 names, None for any other path."""
     if not ON_LINUX:
         return None
     number = path.removeprefix("/dev/fd/")
@@ -63,8 +63,8 @@ def keep_freed() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # pyarrow reads it when it is imported
 
 
-def imported() -> None:
-    """Search for garbage again where __main__ has stopped that, but never among what was imported."""
+def resume_garbage_collection() -> None:
+    """Collect garbage again where __main__ has disabled that, but not among the objects imported so far."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
@@ -85,15 +85,15 @@ def lock(descriptor: int) -> None:
     file system cannot, do nothing.
     """
     if ON_LINUX:
-        import fcntl  # which few need
+        import fcntl  # few commands need it
 
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def wait_for(descriptor: int, event: str) -> None:
-    """Wait until the event of this name of the module select, or the end."""
-    import select  # which few need
+    """Wait until the descriptor has the event, a name of the module select such as POLLIN, or is closed."""
+    import select  # few commands need it
 
     if hasattr(select, "poll"):  # not on Windows, where to read is to wait
         poll = select.poll()

@@ -92,10 +92,10 @@ def test_garbage_is_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     for name in ("freeze", "enable"):
         monkeypatch.setattr(gc, name, lambda name=name: done.append(name))
-    process.imported()
+    process.resume_garbage_collection()
     assert done == []  # nobody has stopped the search
     monkeypatch.setattr(gc, "isenabled", lambda: False)
-    process.imported()
+    process.resume_garbage_collection()
     assert done == ["freeze", "enable"]
 
 

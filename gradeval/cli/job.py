@@ -149,7 +149,7 @@ class Job:
     @contextmanager
     def running(self) -> Iterator[Progress]:
         """The evaluation: shows progress, and attributes unknown queries to --query-ids."""
-        process.imported()
+        process.resume_garbage_collection()
         try:
             yield self.progress
         except errors.UnknownQueryError as error:
@@ -279,13 +279,14 @@ class Job:
         return {"colour": not is_plain, "width": get_terminal_size().columns}
 
     @property
-    def how(self) -> dict[str, Any]:
+    def render_options(self) -> dict[str, Any]:
+        """The options of output, as Printable.render() takes them."""
         names = "digits", "spreadsheet", "header"
         label = self.label if self.format in LABELLED else {}  # else those of a history
         return {**{name: getattr(self, name) for name in names}, "label": label, **self.style}
 
     def print(self, result: Printable, **choices: Any) -> None:
-        self.write(result.render(self.format, **self.how, **choices))
+        self.write(result.render(self.format, **self.render_options, **choices))
 
     def write(self, text: str) -> None:
         self.progress.clear()

@@ -146,7 +146,7 @@ def trec_eval_command(
     from gradeval.notices import MAX_QUERIES, Notice, NoticeKind
     from gradeval.registry.measures import parse_trec_eval
 
-    process.imported()
+    process.resume_garbage_collection()
     chosen = parse_trec_eval(measures or ["official"], float(size))
     scores = None if zscores is None else read_zscores(zscores)
     options = Options(
@@ -268,7 +268,7 @@ def ir_measures_command(
     from gradeval.registry.measures import parse_ir_measures
     from gradeval.registry.spec import parse
 
-    process.imported()
+    process.resume_garbage_collection()
     chosen = parse_ir_measures(measures)
     for measure in chosen:
         if measure.spec.metric.text:

@@ -29,7 +29,7 @@ def check_bounds(specs: Sequence[Spec]) -> None:
         load()
         having = [metric.name for metric in REGISTRY.values() if metric.bounds is not None]
         message = f"no bounds over missing judgments: {', '.join(map(str, specs))}"
-        raise MetricError(message, hint=f"these have some: {', '.join(having)}")
+        raise MetricError(message, hint=f"metrics with bounds: {', '.join(having)}")
 
 
 def bounds_of(judge: Judge, specs: Sequence[Spec], values: Floats, jobs: int) -> Floats:

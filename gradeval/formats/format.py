@@ -1,4 +1,7 @@
-"""What a file format is, and what several are detected by; file_formats has the table of their names."""
+"""File formats: their declarations, their writers, and rules of detection that several share.
+
+file_formats has the table of their names.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,9 @@ class FormatWriter(Record):
     def check_name(self, path: str, name: str) -> None:
         """Raise OptionError where the ending of a path compresses what is compressed. name: of the format."""
         if not self.is_compressible and os.path.splitext(path)[1].lower() in COMPRESSIONS:
-            raise OptionError(f"{name} files are compressed within: leave out the ending of {path}")
+            raise OptionError(
+                f"{name} files are compressed internally: remove the compression suffix of {path}"
+            )
 
 
 class Format(Record):
@@ -73,7 +78,7 @@ def format_of(name: str) -> Format:
 
 
 def writer_of(name: str) -> FormatWriter:
-    """How a format is written that the table has as one of those."""
+    """The writer of a format that the table lists as written."""
     writer = format_of(name).writer
     assert writer is not None
     return writer()
@@ -88,8 +93,8 @@ def check_role(role: str, name: str) -> None:
 
 
 def format_by_ending(path: str, otherwise: str = "") -> str:
-    """The format that the ending of a file's name means, before that of its compression. otherwise: of a name
-    with another ending, '' where that is an OptionError.
+    """The format of a file by the suffix of its name, without that of a compression. otherwise: the format for
+    an unknown suffix, which is an OptionError where this is ''.
     """
     stem, ending = os.path.splitext(path.lower())
     if ending in COMPRESSIONS:
@@ -99,10 +104,10 @@ def format_by_ending(path: str, otherwise: str = "") -> str:
             return name
     if otherwise:
         return otherwise
-    raise OptionError(f"the ending of {path} means no format: choose one of {', '.join(WRITTEN_FORMATS)}")
+    raise OptionError(f"cannot infer a format from {path}: choose one of {', '.join(WRITTEN_FORMATS)}")
 
 
-# --- what several formats are detected by
+# --- rules of detection that several formats share
 
 
 def is_number(text: str | bytes) -> bool:

@@ -47,13 +47,13 @@ class Declaration(NamedTuple):
 
 @cache
 def declarations() -> list[Declaration]:
-    """The built-in metrics, by the text of the modules, whose imports take 10 ms and need numpy. A declaration
-    has its name, aliases and family where it stands, in no dict that several share.
+    """The built-in metrics, parsed from the text of the modules, whose imports take 10 ms and need numpy. So
+    each @metric(...) writes out its name, aliases and family, without a variable or a shared dict.
     """
     folder = os.path.dirname(import_module("gradeval.metrics").__file__ or "")
     modules = sorted(name[:-3] for name in os.listdir(folder) if name[0] != "_" and name.endswith(".py"))
     found: list[Declaration] = []
-    for module in dict.fromkeys((*FAMILIES, *modules)):  # those that FAMILIES does not name are last
+    for module in dict.fromkeys((*FAMILIES, *modules)):  # in the order of FAMILIES, then others
         with open(os.path.join(folder, f"{module}.py"), encoding="utf-8") as file:
             for text in file.read().split("\n@metric(")[1:]:
                 fields, _, function = text.partition("\ndef ")
@@ -92,7 +92,9 @@ def table(family: str = "") -> str:
 
 
 def listed(rows: dict[str, list[tuple[str, str]]], *, has_groups: bool) -> str:
-    """Headings with (name, description) below, and where to read more."""
+    """The text of table(): headings with (name, description) below, and where to read more. has_groups: whether
+    it lists the groups of metrics too.
+    """
     width = max(len(name) for part in rows.values() for name, _ in part)
     if has_groups:
         from gradeval.registry.dialects import GROUPS  # large, and only the list of all has them
@@ -106,7 +108,7 @@ def listed(rows: dict[str, list[tuple[str, str]]], *, has_groups: bool) -> str:
 
 
 def has_plugins() -> bool:
-    """Whether other packages have metrics, or it cannot be told."""
+    """Whether other packages declare metrics; True where their files cannot be read."""
     from importlib.metadata import entry_points
 
     try:

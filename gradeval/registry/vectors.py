@@ -21,7 +21,7 @@ def vectors(names: Collection[str] = ()) -> dict[str, Any]:
     wanted = [metric_of(name).name for name in names]
     for name in wanted:
         if name not in stored["sources"]:
-            raise MetricError(f"{name} has no vectors", hint="those of gradeval have, except runid")
+            raise MetricError(f"{name} has no vectors", hint="all built-in metrics except runid have vectors")
     return {"version": stored["version"], "vectors": list(_expanded(stored, wanted or stored["sources"]))}
 
 

@@ -171,7 +171,7 @@ def test_bounds() -> None:
     [run] = content["runs"]
     assert run["lower_bound"]["P@3"] == pytest.approx(lower) and run["upper_bound"]["bpref"] is None
     assert "--bounds and -f trec are mutually exclusive" in fails("q", "r", "--bounds", "-f", "trec")
-    assert "no bounds over missing judgments: tau: these have some: AP" in fails(
+    assert "no bounds over missing judgments: tau: metrics with bounds: AP" in fails(
         "q", "r", "--bounds", "-m", "tau"
     )
     assert fails("q", "r", "--bounds", "-J").startswith(

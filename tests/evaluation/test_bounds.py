@@ -165,14 +165,14 @@ def test_options_without_bounds(metric: str, options: Any, message: str) -> None
 
 
 @each_row(
-    ("bpref tau", "no bounds over missing judgments: bpref, tau: these have some: AP, muAP, "),
+    ("bpref tau", "no bounds over missing judgments: bpref, tau: metrics with bounds: AP, muAP, "),
     (
         "AP nDCG(judged_only=true)@3",
         "nDCG(judged_only=true)@3: bounds are over unjudged documents, which judged_",
     ),
-    ("nDCG(gain=0:1/1:2)", "no bounds over missing judgments: nDCG(gain=0:1/1:2): these"),
-    ("nDCG(top=1/2)", "no bounds over missing judgments: nDCG(top=1/2): these"),
-    ("rbp", "no bounds over missing judgments: rbp: these"),
+    ("nDCG(gain=0:1/1:2)", "no bounds over missing judgments: nDCG(gain=0:1/1:2): metrics with"),
+    ("nDCG(top=1/2)", "no bounds over missing judgments: nDCG(top=1/2): metrics with"),
+    ("rbp", "no bounds over missing judgments: rbp: metrics with"),
 )
 def test_metrics_without_bounds(metrics: str, message: str) -> None:
     assert error_of(MetricError, gradeval.Evaluator, {"q": {"a": 1}}, metrics, bounds=True).startswith(message)

@@ -79,7 +79,7 @@ def diff_command(
     listed = listed_runs(runs_from)
     job.open(*(path for _, path in listed))
 
-    from gradeval.commands.diff.diff import JudgedDiff, diff_of
+    from gradeval.commands.diff.diff import JudgedInputs, diff_of
     from gradeval.commands.diff.rankings import DiffedRuns
 
     own = DiffOptions(**{name: options.pop(name) for name in DiffOptions.table})
@@ -91,7 +91,7 @@ def diff_command(
             DiffedRuns.of(job.watched(first), job.watched(new)),
             own,
             Options(**options),
-            judges=JudgedDiff(job.watched(qrels), metrics or None),
+            judging=JudgedInputs(job.watched(qrels), metrics or None),
             text=text,
         )
     failed = job.report_failed(diff.failed)

@@ -96,7 +96,10 @@ class Diff(WithNoticeGroups, Tabular):
         for row in self.rows():
             if row["metric"] == metric and run in (None, row["run"]):
                 return float(row["value"])
-        raise GradevalError(f"there is no {metric} of {run or 'a run'}: there are {', '.join(self.measures)}")
+        names = [compared.name for compared in self.runs]
+        if run not in (None, *names):
+            raise GradevalError(f"unknown run {run}: these are {', '.join(names)}")
+        raise GradevalError(f"unknown measure {metric}: these are {', '.join((*self.measures, *self.metrics))}")
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact; what is undefined is None."""
@@ -187,14 +190,14 @@ def diff(
     check_errors(errors)
     runs = DiffedRuns.of(separate_runs(old), separate_runs(new))
     chosen = DiffOptions.of(options), Options.of(options, without=DiffOptions.table)
-    made = diff_of(runs, *chosen, judges=JudgedDiff(qrels, metrics), text=text)
+    made = diff_of(runs, *chosen, judging=JudgedInputs(qrels, metrics), text=text)
     for failed in made.failed if errors == "raise" else ():
         raise failed.error
     return warned(made)
 
 
-class JudgedDiff(NamedTuple):
-    """What is asked for of judged documents."""
+class JudgedInputs(NamedTuple):
+    """The qrels of a diff, and the metrics whose differences they give."""
 
     qrels: Any = None
     metrics: Metrics | None = None
@@ -205,28 +208,28 @@ def diff_of(
     options: DiffOptions,
     evaluation: Options,
     *,
-    judges: JudgedDiff = JudgedDiff(),  # noqa: B008  # it is immutable
+    judging: JudgedInputs = JudgedInputs(),  # noqa: B008  # it is immutable
     text: Any = None,
 ) -> Diff:
-    """Runs that cannot be read are in Diff.failed. Raises GradevalError for the old run, the qrels and the
-    options, and where no other run can be read.
+    """diff() with its options checked; it warns of nothing. Runs that cannot be read are in Diff.failed. Raises
+    GradevalError for the old run, the qrels and the options, and where no other run can be read.
     """
-    if judges.metrics is not None and judges.qrels is None:
+    if judging.metrics is not None and judging.qrels is None:
         raise OptionError("metrics need qrels")
     runs = runs.opened()
-    judged = NOTHING_JUDGED if judges.qrels is None else open_qrels(judges.qrels, evaluation)
-    shown = max(options.k) if options.worst or judges.qrels is not None else 0
+    judged = NOTHING_JUDGED if judging.qrels is None else open_qrels(judging.qrels, evaluation)
+    shown = max(options.k) if options.worst or judging.qrels is not None else 0
     compared = compare_rankings(runs, options, evaluation, judged=judged, shown=shown)
-    made = _Made(compared, options, judged if judges.qrels is not None else None)
-    if judges.metrics is not None:
-        made.evaluate(runs, judges.metrics, evaluation)
-    if not made.runs:
-        raise made.failed[0].error
-    return made.diff({} if text is None else text, evaluation)
+    builder = _DiffBuilder(compared, options, judged if judging.qrels is not None else None)
+    if judging.metrics is not None:
+        builder.evaluate(runs, judging.metrics, evaluation)
+    if not builder.runs:
+        raise builder.failed[0].error
+    return builder.diff({} if text is None else text, evaluation)
 
 
-class _Made:
-    """The parts of a Diff."""
+class _DiffBuilder:
+    """Makes the parts of a Diff: runs, metrics and notices, then the whole."""
 
     def __init__(self, compared: Compared, options: DiffOptions, judged: OpenedQrels | None) -> None:
         self.compared, self.options, self.judged = compared, options, judged
@@ -310,7 +313,7 @@ class _Made:
 
 
 def _notices(compared: Compared, options: DiffOptions) -> Iterator[Notice]:
-    """What is seen of the lines of all runs, of the depth, and of queries that only some have."""
+    """Warnings about the lines of all runs, the depth, undefined values, and queries that only some have."""
     baseline = compared.baseline
     sides = (
         (baseline.name, baseline.cut, baseline.notices),

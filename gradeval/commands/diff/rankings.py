@@ -76,7 +76,7 @@ class FirstRanks(Record, eq=False):
 
 
 class _Part(Record, eq=False):
-    """What is found in the lines of some queries."""
+    """The results for the lines of some queries."""
 
     query: Ints  # their indices, (S,)
     line: Ints  # the first line of each, (S,)
@@ -141,7 +141,7 @@ class _RankedTotal(Total):
         return sum(part.cut for part in self.parts)
 
     def notices(self) -> Notices:
-        """What is seen from the lines."""
+        """Those of the lines."""
         return Notices(line_notices(self.reduced())).without(NoticeKind.UNJUDGED)
 
 
@@ -321,7 +321,7 @@ class DiffedRuns(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """What is known of rankings that were compared."""
+    """The rankings of runs compared with those of a baseline, before they are summarized."""
 
     baseline: Baseline
     chosen: Ints  # which of its queries count, in the order of its file
@@ -330,7 +330,7 @@ class Compared(NamedTuple):
 
 
 def measures_of(options: DiffOptions) -> Measures:
-    """What makes the values of pairs of lists, by measure in the order in which they are printed."""
+    """A function from pairs of lists to their values, by measure in the order of printing."""
 
     def measures(pairs: RankedPairs) -> Mapping[str, Floats]:
         rbo = rank_biased_overlap(pairs, options.p, options.rbo_ties)
@@ -355,8 +355,8 @@ def compare_rankings(
     judged: OpenedQrels = NOTHING_JUDGED,
     shown: int = 0,
 ) -> Compared:
-    """Runs that cannot be read are in Compared.failed. shown: how many ranks are kept of all. Raises
-    GradevalError for the old run and the options.
+    """Read the first ranks of the old run, then compare each new run with them. Runs that cannot be read are in
+    Compared.failed. shown: how many ranks are kept of all. Raises GradevalError for the old run and options.
     """
     if evaluation.ties in ("best", "worst", EXPECTED):
         raise OptionError(f"ties={evaluation.ties} needs judgments; rankings are compared with trec or input")
@@ -368,7 +368,7 @@ def compare_rankings(
     if isinstance(old, FailedRun):
         raise old.error
     if len(first) > 1:
-        raise OptionError(f"the old run is one, and there are {len(first)} features. Choose one")
+        raise OptionError(f"old must be one run, not {len(first)} features. Choose one")
     opened = [run for of_file in new for run in of_file if isinstance(run, Run)]
     names = run_names((run.name, run.path, run.short_name) for run in (old, *opened))
     jobs = evaluation.jobs or default_jobs()

@@ -1,4 +1,4 @@
-"""One run from several: their ranks or scores added up, document by document."""
+"""Fusion of several runs to one by sums of ranks or scores: fuse() makes a Fusion."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def fusing_of(qrels: Any, runs: Runs, options: FuseOptions, evaluation: Options)
     judged = NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)
     opened = open_all(runs, judged, evaluation)
     if len(opened) < 2:
-        raise OptionError(f"there is {'one run' if opened else 'no run'}: give two or more to fuse")
+        raise OptionError(f"fuse needs two or more runs, not {len(opened)}")
     weights = options.weights or (1.0,) * len(opened)
     if len(weights) != len(opened):
         raise OptionError(f"weights: there are {len(weights)} for {len(opened)} runs")

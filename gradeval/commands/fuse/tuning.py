@@ -59,7 +59,7 @@ class Tuning:
 
 
 def tuned(rankings: Rankings, judged: OpenedQrels, options: FuseOptions, evaluation: Options) -> Tuning:
-    """Raises GradevalError."""
+    """Choose the weights of the runs by options.tune. Raises GradevalError."""
     return _Tuner(rankings, judged, options, evaluation).tuning()
 
 
@@ -69,7 +69,7 @@ class _Tuner:
     def __init__(
         self, rankings: Rankings, judged: OpenedQrels, options: FuseOptions, evaluation: Options
     ) -> None:
-        # what decides how runs are read has been done when they were
+        # the runs are read: these options have been applied, and the fused run must not be read by them again
         as_read = {"features": (), "max_passage": None, "duplicates": "error", "ignore_identical_ids": False}
         evaluation = evaluation.replace(**as_read)
         self.spec = _metric(options.tune or "")
@@ -122,7 +122,7 @@ class _Tuner:
         return evaluate(self.evaluation.setting, run, self.jobs)
 
     def _values(self, run: Evaluated) -> Floats:
-        """Of each query, (Q,), NaN where there is none."""
+        """The value of each query, (Q,), NaN for a query that does not count."""
         return np.where(run.result.counted, run.result.values[0], np.nan)
 
     def _means(self, values: Floats, queries: Bools) -> Floats:
@@ -133,17 +133,19 @@ class _Tuner:
 
     def _fold(self, name: str, shares: Floats, values: Floats, choosing: Bools, own: Bools) -> Fold:
         """The best weights by some queries, and what they are worth for those of the fold."""
-        sign = -1 if self.spec.metric.higher_is_better is False else 1
-        gains = np.nan_to_num(np.round(sign * self._means(values, choosing), _SAME), nan=-np.inf)
-        best = int(gains.argmax())  # the first of equal ones
+        best = self._best_of(values, choosing)
         means = (float(self._means(values[[best]], queries)[0]) for queries in (own, choosing))
         return Fold(name, int(own.sum()), tuple(shares[best].tolist()), *means)
 
-    def _best(self, singles: Sequence[Evaluated]) -> Evaluated:
+    def _best_of(self, values: Floats, queries: Bools) -> int:
+        """Which of the rows (C, Q) has the best mean over some of the queries; the first of equal ones."""
         sign = -1 if self.spec.metric.higher_is_better is False else 1
+        return int(np.nan_to_num(np.round(sign * self._means(values, queries), _SAME), nan=-np.inf).argmax())
+
+    def _best(self, singles: Sequence[Evaluated]) -> Evaluated:
+        """The run with the best mean over all queries."""
         every = np.ones(len(self.evaluation.setting.chosen), bool)
-        means = self._means(np.array([self._values(run) for run in singles]), every)
-        return singles[int(np.nanargmax(np.round(sign * means, _SAME)))]
+        return singles[self._best_of(np.array([self._values(run) for run in singles]), every)]
 
     def _comparison(self, runs: Sequence[Evaluated]) -> Comparison:
         """Of the first run with the others."""

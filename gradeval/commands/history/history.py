@@ -48,8 +48,8 @@ class Mean(NamedTuple):
     verdict: str  # of a gate, '' of others
 
     @property
-    def has_held(self) -> bool:
-        """Whether a gate may be judged by it: no gate has found otherwise."""
+    def is_usable(self) -> bool:
+        """Whether it counts for the median of a window: it has a value, and no gate has failed it."""
         return self.verdict in ("", HELD) and not math.isnan(self.value)
 
 
@@ -92,15 +92,15 @@ def records(
 
 
 class Window(NamedTuple):
-    """The last means of a run and metric that have held, as a baseline."""
+    """The last usable means of a run and metric, whose median is a baseline."""
 
     means: tuple[Mean, ...]
 
     @classmethod
     def of(cls, history: Sequence[Mean], run: str, metric: str, count: int) -> Window:
         """count: how many at most."""
-        held = [mean for mean in history if (mean.run, mean.metric) == (run, metric) and mean.has_held]
-        return cls(tuple(held[-count:]))
+        usable = [mean for mean in history if (mean.run, mean.metric) == (run, metric) and mean.is_usable]
+        return cls(tuple(usable[-count:]))
 
     @property
     def median(self) -> float:
@@ -112,6 +112,7 @@ class Window(NamedTuple):
 
 
 def lines_of(objects: Iterator[Mapping[str, Any]]) -> bytes:
+    """The objects as JSON Lines."""
     return "".join(json.dumps(content, allow_nan=False) + "\n" for content in objects).encode()
 
 

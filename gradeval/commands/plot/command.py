@@ -103,7 +103,7 @@ def _plot(
     failed = job.report_failed(picture.failed)
     if not job.passes([*picture.notices, *notices], runs=picture.runs_read):
         return 2
-    text = picture.render(job.format, table=job.table, **job.how)
+    text = picture.render(job.format, table=job.table, **job.render_options)
     if file is not None:
         write_data(data, file)
     job.write(text)

@@ -164,7 +164,7 @@ def test_tuning_of_any_number_of_runs() -> None:
 
 
 @each_row(
-    (OptionError, "give two or more", [A], {}),
+    (OptionError, "needs two or more runs, not 1", [A], {}),
     (OptionError, "no weights", [A, B], {"method": "sum", "weights": "1,2"}),
     (OptionError, "norm is of the methods sum and wsum", [A, B], {"norm": "minmax"}),
     (OptionError, "k is of the method rrf", [A, B], {"method": "wsum", "k": 60}),
