@@ -1,4 +1,4 @@
-"""How far judgments of the documents that two runs retrieve can move the difference of their values."""
+"""The bounds of the difference of two runs over the judgments of the documents that either retrieves."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from gradeval.tables.reduction import Reduced
 from gradeval.tables.retrieved import UnjudgedIds, UnjudgedOfRuns
 from gradeval.tables.unjudged import Unjudged
 
+_BY_QUERY = "limits", "documents", "first", "has_more"  # the fields of DifferenceBounds whose last axis is Q
 _AT_ONCE = 1 << 17  # about how many documents of runs are joined at a time
 Pair = tuple[int, int]
 """(baseline, run), as positions in the runs."""
@@ -29,8 +30,8 @@ Pair = tuple[int, int]
 
 def wanted_of(specs: Sequence[Spec], options: Options) -> Wanted:
     """Which unjudged documents of runs the bounds of differences by these metrics need: those in the first
-    ranks, or all. In an ideal ranking of k ranks no more than k of those below count. A run that has 2k of
-    these has k that are not in the first k ranks of another.
+    ranks, or all. An ideal ranking of k ranks has room for k of the documents below. Of 2k documents below, at
+    most k are in the first k ranks of the other run, so that k remain: no run needs to keep more.
     """
     last = [(last_rank(spec), _counted_below(spec)) for spec in specs if spec.bounds != NO_BOUNDS]
     if any(count == "all" for _, count in last) or math.inf in dict(last):
@@ -40,6 +41,7 @@ def wanted_of(specs: Sequence[Spec], options: Options) -> Wanted:
 
 
 def last_rank(spec: Spec) -> float:
+    """The last rank that the metric depends on, inf for all."""
     last = spec.metric.last_rank(spec.params)
     return math.inf if last is None else float(last)
 
@@ -61,13 +63,12 @@ class DifferenceBounds(Record, eq=False):
     @classmethod
     def joined(cls, parts: Sequence[DifferenceBounds]) -> DifferenceBounds:
         """Of all queries, from those of some."""
-        names = "limits", "documents", "first", "has_more"
-        columns = {name: np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in names}
-        return parts[0].replace(**columns)
+        columns = {name: [getattr(part, name) for part in parts] for name in _BY_QUERY}
+        return parts[0].replace(**{name: np.concatenate(column, axis=-1) for name, column in columns.items()})
 
     def taken(self, queries: Ints) -> DifferenceBounds:
-        names = "limits", "documents", "first", "has_more"
-        return self.replace(**{name: getattr(self, name)[..., queries] for name in names})
+        """Of some of the queries, in this order."""
+        return self.replace(**{name: getattr(self, name)[..., queries] for name in _BY_QUERY})
 
 
 def difference_bounds(
@@ -96,7 +97,7 @@ def difference_bounds(
 
 
 class _Share:
-    """Some of the queries."""
+    """The judgments and unjudged documents of all runs, for some of the queries."""
 
     def __init__(
         self, setting: EvaluationSetting, runs: Sequence[tuple[Reduced, UnjudgedIds]], queries: slice
@@ -142,7 +143,7 @@ class _Share:
         return DifferenceBounds(limits, is_exact, documents, first, has_more)
 
     def _unjudged(self, rank: Floats, last: float) -> list[Unjudged]:
-        """What is unjudged in the world of two runs, for each of these. rank: of the documents, (2, D)."""
+        """Those of two runs together, by their ranks in each run. rank: of the documents, (2, D)."""
         within = np.where(rank <= last, rank, np.inf)
         is_first = np.isfinite(within).any(axis=0)
         is_below = np.isfinite(rank).any(axis=0) & ~is_first

@@ -224,7 +224,7 @@ def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:
     """
     if isinstance(qrels, Results):
         hint = "Give the qrels first, or the results alone, as in gradeval.compare(results, metrics='AP')"
-        raise InputError("qrels", "results are in the place of the qrels", hint=hint)
+        raise InputError("qrels", "results given as the qrels", hint=hint)
     qrels = _opened(qrels)
     runs = [(label, _opened(run, qrels)) for label, run in runs]
     if not any(_may_be_saved(data) for data in (qrels, *(run for _, run in runs))):

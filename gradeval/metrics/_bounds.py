@@ -43,7 +43,7 @@ def linear(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Par
     """The bounds of a metric whose terms are gain(grade) * weight(rank) / normalizer, where the normalizer does
     not depend on the missing grades.
     """
-    terms, (alone, _) = metric.terms(judgments, **params), _alone(metric, judgments, unjudged, params)
+    terms, (alone, _) = metric.terms(judgments, **params), _gains_of_grades(metric, judgments, unjudged, params)
     assert terms is not None and terms.weight_at is not None
     rank = unjudged.rank
     last = np.inf if terms.cutoff is None else terms.cutoff
@@ -61,7 +61,7 @@ def monotone(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: P
     """The bounds of a metric that never falls when the gain of a document rises: its values where all unjudged
     documents have the grade of the lowest value alone, and that of the highest.
     """
-    alone, grades = _alone(metric, judgments, unjudged, params)
+    alone, grades = _gains_of_grades(metric, judgments, unjudged, params)
     value = metric(judgments, **params)
 
     def judged_alike(g: int) -> Floats:
@@ -78,14 +78,16 @@ def _check_order(metric: Metric, judgments: Judgments, unjudged: Unjudged, param
     """
     higher = judgments.scale[judgments.scale > unjudged.top]
     if len(higher) and isinstance(params.get("gain"), tuple):
-        gains, grades = _alone(metric, judgments, unjudged.replace(top=float(higher[-1])), params)
+        gains, grades = _gains_of_grades(metric, judgments, unjudged.replace(top=float(higher[-1])), params)
         for grade in grades[(grades > unjudged.top) & (gains < top)][:1].tolist():
             raise MetricError(f"no bounds: the gain of grade {grade:g}, above the top grade, is below others")
 
 
-def _alone(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> tuple[Floats, Floats]:
-    """What a document adds to the sum of terms at a rank of weight 1, or its value alone, for each of the
-    grades that it may get and that a metric can tell apart; and these grades.
+def _gains_of_grades(
+    metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params
+) -> tuple[Floats, Floats]:
+    """The gain of an unjudged document for each grade that it may have, and these grades. They are those that a
+    metric can distinguish. Without terms the gain is the value of a ranking of this document alone.
     """
     gain = params.get("gain")
     mapped = [grade for grade, _ in gain] if isinstance(gain, tuple) else []
@@ -329,7 +331,7 @@ def normalized(metric: Metric, judgments: Judgments, unjudged: Unjudged, params:
     assert isinstance(terms, DiscountedTerms) and terms.weight_at is not None and terms.ideal is not None
     best = terms.ideal()
     assert isinstance(best, DiscountedTerms)
-    alone, _ = _alone(metric, judgments, unjudged, params)
+    alone, _ = _gains_of_grades(metric, judgments, unjudged, params)
     top = float(alone.max())
     _check_order(metric, judgments, unjudged, params, top)
     last = np.inf if terms.cutoff is None else terms.cutoff

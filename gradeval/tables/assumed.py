@@ -39,7 +39,7 @@ def part_of(qrels: Qrels, reduced: Reduced, queries: slice) -> tuple[Qrels, Redu
         row, topic = qrels.subtopics.row[some] - first, topic - topic.min()
         grade = qrels.subtopics.grade[some]
         part = part.replace(subtopics=Subtopics(Segments(part.offsets), row, topic, grade, part.documents))
-    part.__dict__["scale"] = qrels.scale
+    part.__dict__["scale"] = qrels.scale  # that of all queries: the gains of a part depend on it
     of_run = reduced.replace(
         rank=reduced.rank[rows],
         score=reduced.score[rows],

@@ -64,7 +64,7 @@ def test_what_is_no_results(files: Path) -> None:
     raises(gradeval.OptionError, "rel: results are evaluated already", gradeval.compare, results, rel=2)
     raises(gradeval.InputError, "no runs given, and this is no saved result", gradeval.compare, "qrels")
     raises(gradeval.InputError, "no runs given, and {.*} has no results", gradeval.compare, {"q": {"d": 1}})
-    raises(gradeval.InputError, "results are in the place of the qrels", gradeval.compare, results, "AP")
+    raises(gradeval.InputError, "results given as the qrels", gradeval.compare, results, "AP")
     raises(gradeval.InputError, "no SHA-256 of its qrels", gradeval.evaluate, "qrels", of_memory, "AP")
     raises(gradeval.InputError, "made from other qrels", gradeval.compare, [of_memory, results])
     raises(gradeval.InputError, "run 'x' has no values of queries", means.compare)

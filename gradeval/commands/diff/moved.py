@@ -65,7 +65,7 @@ class GradeLevels(Record, eq=False):
         """Raises InputError for too many."""
         scale = qrels.scale
         if len(scale) > _MOST_GRADES:
-            message = f"{len(scale):,} different grades, of which each would count the documents that moved"
+            message = f"{len(scale):,} different grades, too many to count the documents that moved by grade"
             raise InputError(qrels.path, message, hint=f"Round them to {_MOST_GRADES} at most")
         return cls(scale, [*(f"grade={grade:.15g}" for grade in scale.tolist()), UNJUDGED])
 

@@ -35,7 +35,7 @@ from gradeval.version import document_head
 if TYPE_CHECKING:
     from gradeval.keywords import FuseKeywords, Unpack
 
-FORMAT = "trec"  # of a run whose file name means no other
+FORMAT = "trec"  # of a run, where the suffix of the file name is unknown
 _TAG = b"gradeval"
 # those of reading, and of evaluations that tune weights; depth and the order of ties are those of fusions
 EVALUATED = {

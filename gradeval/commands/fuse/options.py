@@ -34,7 +34,7 @@ def _is_step(value: Any) -> bool:
     return is_number and 0.001 <= value <= 1 and math.isclose(round(1 / value) * value, 1)
 
 
-STEP = "1 divided by a whole number up to 1000, such as 0.1"
+STEP = "1 divided by an integer up to 1000, such as 0.1"
 
 
 class FuseOptions(opts.OptionTable, init=False):
@@ -53,7 +53,7 @@ class FuseOptions(opts.OptionTable, init=False):
     )
     weights: tuple[float, ...] | None = _fusion(
         opts.OptionKind("text", _read_weights, "str | Iterable[float]", metavar="LIST"),
-        "Those of the runs, in their order, such as 0.7,0.3, for wsum and rrf. Default: 1 for each.",
+        "Weights of the runs, in their order, such as 0.7,0.3, for wsum and rrf. Default: 1 for each.",
     )
     k: int | None = _fusion(opts.integer(1, _MOST, "K"), f"The constant of rrf. Default: {K}.")
     depth: int | None = _fusion(opts.integer(1, _MOST), "Fuse the first N documents of each run only.")
@@ -89,9 +89,9 @@ class FuseOptions(opts.OptionTable, init=False):
 
     def _check_combination(self) -> None:
         if self.method == RRF and self.norm is not None:
-            raise OptionError("norm is of the methods sum and wsum; rrf fuses ranks")
+            raise OptionError("norm applies to the methods sum and wsum only; rrf fuses ranks")
         if self.method != RRF and self.k is not None:
-            raise OptionError(f"k is of the method rrf; {self.method} fuses scores")
+            raise OptionError(f"k applies to the method rrf only; {self.method} fuses scores")
         if self.method == SUM and (self.weights is not None or self.tune is not None):
             raise OptionError("method=sum has no weights: choose wsum or rrf")
         if self.weights is not None and self.tune is not None:

@@ -1,4 +1,4 @@
-"""Runs in memory, query by query: their documents together, with what each run says of them."""
+"""Runs in memory, by query: the documents of all runs, and the part of the fused score that each run adds."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def _grid(steps: int, runs: int) -> Floats:
 
 
 def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """All tuples of so many whole numbers from 0 whose sum is the total, in descending order."""
+    """All tuples of so many non-negative integers whose sum is the total, in descending order."""
     if parts == 1:
         yield (total,)
         return

@@ -1102,7 +1102,7 @@ def _wants_bounds(wanted: Iterable[bool], checks: Iterable[Check]) -> bool:
     """Whether any of these wants bounds. Raises OptionError where no check can have them."""
     of_metrics, _ = separate_checks(checks)
     if any(wanted) and not any(check.needs_baseline for check in of_metrics):
-        raise OptionError("bounds are those of checks of metrics against a baseline, and there is none")
+        raise OptionError("bounds need checks of metrics against a baseline")
     return any(wanted)
 
 

@@ -30,7 +30,7 @@ def ranking_measures(text: str) -> list[str]:
         if measure is None and not measures:
             return []
         if measure is None or (measure == RBO and cutoffs):
-            raise OptionError(f"{word} is no measure of rankings: these are RBO, {', '.join(_at_10())}")
+            raise OptionError(f"{word} is not a measure of rankings: these are RBO, {', '.join(_at_10())}")
         if measure != RBO and not re.fullmatch(_CUTOFFS, cutoffs):
             raise OptionError(f"{word} needs a number of first ranks, as in {measure}@10")
         measures += [f"{measure}@{k}" for k in cutoffs.split(",")] if cutoffs else [measure]

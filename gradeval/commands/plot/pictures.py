@@ -21,7 +21,7 @@ from gradeval.commands.compare.compare import PairComparison, QueryValues
 from gradeval.commands.explain.explain import Phi as PhiOfQuery
 from gradeval.commands.explain.explain import phi_of
 from gradeval.commands.history.history import read_history
-from gradeval.commands.plot import past
+from gradeval.commands.plot import histories
 from gradeval.commands.plot.charts import Axis, Bars, Charts, Line, Means, Panel
 from gradeval.commands.study import experiments, tables
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
@@ -657,7 +657,7 @@ def history(file: Any, metrics: Metrics | None = None, *, last: int | None = Non
     means = read_history(source_of(file))
     path = source_of(file).name
     if not means:
-        raise InputError(path, "there are no means in it", hint="gradeval --history FILE appends some")
+        raise InputError(path, "no means in the file", hint="gradeval --history FILE appends some")
     if metrics is not None:
         names = list(map(str, parse(metrics)))
         present = list(dict.fromkeys(mean.metric for mean in means))
@@ -667,14 +667,14 @@ def history(file: Any, metrics: Metrics | None = None, *, last: int | None = Non
     if last is not None:
         first = means[-1].entry + 1 - whole("last", last, 1, 10**9)
         means = [mean for mean in means if mean.entry >= first]
-    series = past.series_of(means)
-    panels = tuple(past.panels_of(series))
+    series = histories.series_of(means)
+    panels = tuple(histories.panels_of(series))
     names = list(dict.fromkeys(metric for metric, _ in series))
     runs = list(dict.fromkeys(run for _, run in series))
     return Picture(
         name="history",
         options={"metrics": names, "runs": runs, "history": path, **({"last": last} if last else {})},
-        tables=tuple(past.tables_of(series)),
+        tables=tuple(histories.tables_of(series)),
         panels=panels,
         note="intervals of the means; dotted: bounds of gates; a gap: another signature",
     )

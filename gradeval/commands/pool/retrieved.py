@@ -1,4 +1,4 @@
-"""What runs retrieve to a depth that is not judged: the documents of all queries, with their ranks."""
+"""The unjudged documents that runs retrieve to a depth, for all queries, with their ranks."""
 
 from __future__ import annotations
 
@@ -59,10 +59,11 @@ class _NamedQueries(Record, eq=False):
     def of(cls, qrels: Qrels, wanted: Wanted, run: Run) -> _NamedQueries:
         """Raises InputError(s)."""
         table = run.opened()
+        # a reduced run has no ids of unjudged queries: they are kept of each block as it is read
         blocks: dict[int, Ids] = {}
 
         def numbered() -> Iterator[Any]:
-            blocks.clear()
+            blocks.clear()  # a run in an unsuitable order is read again
             yield from enumerate(table.blocks())
 
         def columns(block: tuple[int, Any]) -> Columns:

@@ -166,8 +166,8 @@ def test_tuning_of_any_number_of_runs() -> None:
 @each_row(
     (OptionError, "needs two or more runs, not 1", [A], {}),
     (OptionError, "no weights", [A, B], {"method": "sum", "weights": "1,2"}),
-    (OptionError, "norm is of the methods sum and wsum", [A, B], {"norm": "minmax"}),
-    (OptionError, "k is of the method rrf", [A, B], {"method": "wsum", "k": 60}),
+    (OptionError, "norm applies to the methods sum and wsum only", [A, B], {"norm": "minmax"}),
+    (OptionError, "k applies to the method rrf only", [A, B], {"method": "wsum", "k": 60}),
     (OptionError, "there are 3 for 2 runs", [A, B], {"weights": "1,2,3"}),
     (OptionError, "at least 0", [A, B], {"weights": "1,-2"}),
     (OptionError, "at least 0", [A, B], {"weights": [0, 0]}),
@@ -209,6 +209,8 @@ def test_files(folder: Path) -> None:
     )
     assert not Path("o.run").exists()
     assert "is of what is printed beside a file" in fails("fuse", "a.run", "b.run", "-f", "json")
-    assert "norm is of the methods sum and wsum" in fails("fuse", "a.run", "b.run", "--norm", "minmax")
+    assert "norm applies to the methods sum and wsum only" in fails(
+        "fuse", "a.run", "b.run", "--norm", "minmax"
+    )
     assert "two runs have the label 'x'" in fails("fuse", "x=a.run", "x=b.run")
     assert "one of the input files" in fails("fuse", "a.run", "b.run", "-o", "a.run")

@@ -93,7 +93,7 @@ def test_what_leaves_a_gate_no_bounds() -> None:
     save("good")
     says = "good.json: results have no ids of unjudged documents"
     assert says in gate("qrels fair.run --baseline good.json --max-drop 'nDCG@10 1%' --bounds").err
-    says = "bounds are those of checks of metrics against a baseline"
+    says = "bounds need checks of metrics against a baseline"
     assert says in gate("qrels fair.run --require 'AP > 0' --bounds").err
     says = "no bounds over missing judgments: tau"
     assert says in gate("qrels fair.run --baseline good.run --no-worse tau --bounds").err

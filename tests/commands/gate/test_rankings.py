@@ -71,7 +71,7 @@ def test_beside_checks_of_metrics_and_in_a_file() -> None:
     assert found["same@1 >= 1 in 50%"] == ("held", 0.75, 0.5)
     Path("gates.toml").write_text('require = "RBO >= 1"\nbaseline = "old.run"\nmin-coverage = 50\n')
     assert checks("part.run", "--config", "gates.toml")["RBO >= 1"][0] == "held"
-    assert "gates.toml:1: AP is no measure of rankings" in _in_file('require = "RBO AP >= 1"')
+    assert "gates.toml:1: AP is not a measure of rankings" in _in_file('require = "RBO AP >= 1"')
 
 
 def _in_file(text: str) -> str:
@@ -122,7 +122,7 @@ def test_what_cannot_be_judged() -> None:
 @each("line, said", [
     ("--require RBO>=1", "'RBO >= 1' compares with a baseline. Add --baseline RUN"),
     ("--baseline old.run --require overlap>=1", "overlap needs a number of first ranks, as in overlap@10"),
-    ("--baseline old.run --require RBO@5>=1", "RBO@5 is no measure of rankings"),
+    ("--baseline old.run --require RBO@5>=1", "RBO@5 is not a measure of rankings"),
     ("--baseline old.run --require 'AO@5>=1 in 0%'", "the share of queries must be above 0%"),
     ("--baseline old.run --require 'AO@5>=1 in 101%'", "the share of queries must be from 0% to 100%"),
     ("--baseline old.run --require 'AP>=1 in 95%'", "a share of the queries is of measures of rankings"),

@@ -213,7 +213,7 @@ def test_wrong_lines(line: str, message: str) -> None:
     (["gate", "qrels", "good.run", "--require", "AP > 0", "--junit", "h", "--history", "h"], "the same file"),
     (["gate", "qrels", "good.run", "--init", "--history", "h"], "mutually exclusive"),
     (["plot", "history", "qrels"], "qrels:1: not valid JSON"),
-    (["plot", "history", "empty"], "empty: there are no means in it"),
+    (["plot", "history", "empty"], "empty: no means in the file"),
 )
 def test_errors(args: list[str], message: str) -> None:
     Path("empty").write_text("")

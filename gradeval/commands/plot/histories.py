@@ -34,6 +34,7 @@ _COLUMNS = (
 
 
 def series_of(means: Sequence[Mean]) -> Series:
+    """The means by metric and run, those of each in order of entry."""
     series: Series = {}
     for mean in sorted(means, key=lambda mean: mean.entry):
         series.setdefault((mean.metric, mean.run), []).append(mean)
@@ -41,7 +42,7 @@ def series_of(means: Sequence[Mean]) -> Series:
 
 
 def segments_of(means: Sequence[Mean]) -> list[int]:
-    """Of each mean the number of its segment, from 1: another signature begins another one."""
+    """The number of each mean's segment, from 1. A change of the signature begins a new segment."""
     segments = list[int]()
     last = ""
     for mean in means:
@@ -59,6 +60,7 @@ def changed(before: str, after: str) -> str:
 
 
 def tables_of(series: Series) -> list[StudyTable]:
+    """The table of means, and that of entries whose signature differs from the one before."""
     rows, changes = list[Row](), list[Row]()
     for (metric, run), means in series.items():
         signature = ""
@@ -89,7 +91,7 @@ def panels_of(series: Series) -> Iterator[Panel]:
 
 
 def _axis(metric: str) -> Axis:
-    """That of the values of a metric, which may be one of another program."""
+    """The axis of the values of a metric; by its name alone where gradeval does not know it."""
     try:
         [spec] = parse(metric)
     except (MetricError, ValueError):
@@ -98,7 +100,7 @@ def _axis(metric: str) -> Axis:
 
 
 def _line(run: str, means: Sequence[Mean]) -> Line:
-    """With a gap before each further segment."""
+    """The means of a run as a line, with a gap between segments."""
     rows: list[tuple[float, ...]] = []
     segments = segments_of(means)
     for mean, segment, before in zip(means, segments, [1, *segments], strict=False):
