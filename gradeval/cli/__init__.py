@@ -130,6 +130,8 @@ class _EvalByDefault(CommandGroup):
         options = {option for param in self.get_params(ctx) for option in param.opts}
         if not args or args[0] in COMMANDS or args[0] in options:
             return args
+        if ctx.resilient_parsing and args == ["help"]:
+            return []
         if not (ctx.resilient_parsing or args[0].startswith("-") or os.path.lexists(args[0])):
             if args[0] in ("help", "version"):  # as of other programs
                 return [*args[1:2], "--help"] if args[0] == "help" else ["--version"]
@@ -157,7 +159,10 @@ class _EvalByDefault(CommandGroup):
         """Completions of the first word: options of the group and of eval, files, commands."""
         from click.shell_completion import CompletionItem
 
-        items = super().shell_complete(ctx, incomplete) if incomplete else []
+        is_help = ctx.meta["gradeval.args"] == ["help"]
+        items = super().shell_complete(ctx, incomplete) if incomplete or is_help else []
+        if is_help:
+            return items
         if not incomplete.startswith("-"):
             return [CompletionItem(incomplete, type="file"), *items]
         of_eval = _command("eval").shell_complete(ctx, incomplete)
@@ -205,6 +210,10 @@ def end(code: int) -> NoReturn:
 def run(args: Sequence[str] | None = None) -> int:
     """Run the command line; the one place where errors become text."""
     try:
+        if "_GRADEVAL_COMPLETE" in os.environ:
+            from gradeval.cli.completion import use
+
+            use()
         code = app.main(args, prog_name="gradeval", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradeval import options as opts
-from gradeval.errors import GRADE_RANGE, is_grade
+from gradeval.errors import GRADE_RANGE, GradevalError, is_grade
 from gradeval.notices import NoticeKind
 from gradeval.render import WRITERS
 
@@ -162,6 +162,43 @@ def complete_metric(
             about = GROUPS[name].about if name in GROUPS else metric_of(name).summary
             offered[fold(name)] = CompletionItem(before + _begun_with(last, name, fold), help=about)
     return list(offered.values())
+
+
+_MOST_READ = 16 << 20  # bytes of qrels that a completion waits for
+
+
+def complete_query(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completions of the last of several ids: those of the qrels on the line, none where they are large."""
+    import os
+
+    from click.shell_completion import CompletionItem
+
+    words: list[str] = ctx.meta["gradeval.args"]
+    behind = next((place for place, word in enumerate(words[:2], 1) if word == ctx.info_name), 0)
+    words = words[behind:]
+    if words[-1:] and words[-1].startswith("-"):  # without its value click finds no arguments
+        words.pop()
+    params = ctx.command.make_context(ctx.info_name, words, resilient_parsing=True).params
+    path = params.get("qrels") or next(iter(params.get("files") or ()), None)
+    if not path or not os.path.isfile(path) or os.path.getsize(path) > _MOST_READ:
+        return []
+    from gradeval.arrays.strings import Texts
+    from gradeval.tables.load import open_qrels
+
+    last = incomplete.rpartition(",")[2]
+    before = incomplete.removesuffix(last)
+    try:
+        queries = Texts(open_qrels(path, opts.Options()).as_read.queries)
+    except GradevalError:
+        return []
+    return [CompletionItem(before + query) for query in queries if query.startswith(last)]
+
+
+class _QueryIds(File):
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return super().shell_complete(ctx, param, incomplete) + complete_query(ctx, param, incomplete)
 
 
 def _begun_with(typed: str, name: str, fold: Callable[[str], str]) -> str:
@@ -370,7 +407,7 @@ _TYPES: dict[str, dict[str, Any]] = {  # by the type of a row: arguments of clic
     "choice or flag": {"is_flag": False},
     "flag": {"is_flag": True},
     "path": {"type": File()},
-    "ids": {"type": File()},
+    "ids": {"type": _QueryIds()},
     "features": {"multiple": True},
     "columns": {"default": ""},
     "metric": {"shell_complete": complete_metric},

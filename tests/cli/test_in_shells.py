@@ -4,6 +4,7 @@ import os
 import pty
 import select
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -35,7 +36,7 @@ class Terminal:
             os.execvp(shell, [shell, *SHELLS[shell]])
         self.text = ""
 
-    def read_until(self, expected: str, seconds: float = 20.0) -> str:
+    def read_until(self, expected: str, seconds: float = 10.0) -> str:
         until = time.monotonic() + seconds
         while expected not in self.text and time.monotonic() < until:
             if select.select([self.terminal], [], [], 0.1)[0]:
@@ -52,23 +53,53 @@ class Terminal:
 
 
 TYPED = {
-    'gradeval q r -m "AP rankd': '"AP rankdCG',  # in the case that is typed
+    'gradeval q r -m "AP rankd': '-m "AP rankdCG',  # in the case that is typed
     "gradeval q r --allow ties,same_": "ties,same_ranking",
+    "gradeval q r --metric=rankd": "--metric=rankdCG",
+    "gradeval q r --ties=exp": "--ties=expected",
+    "gradeval q r --allow=ties,same_": "--allow=ties,same_ranking",
+    "gradeval q r --by=folder/gro": "--by=folder/groups.tsv",
+    "gradeval q r -m AP\\ rankD": "-m AP\\ rankDCG",
+    "gradeval explain q r --query 42": "--query 420",
+    "gradeval q r --query-ids 7,42": "--query-ids 7,420",
+    "gradeval help comp": "help compare",
 }
 
 
+@pytest.fixture
+def of_420(folder: Path) -> Path:
+    (folder / "q").write_text("7 0 a 1\n420 0 a 1\n")
+    (folder / "folder").mkdir()
+    (folder / "folder" / "groups.tsv").write_text("420\tx\n")
+    return folder
+
+
 @pytest.mark.parametrize("shell", SHELLS)
-def test_what_is_typed_stays(shell: str, folder: Path) -> None:
+def test_what_is_typed_stays(shell: str, of_420: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    terminal = Terminal(shell, folder)
+    terminal = Terminal(shell, of_420)
     try:
         terminal.type(SET_UP[shell] + f'eval "$(_GRADEVAL_COMPLETE={shell}_source gradeval)"; echo re""ady\n')
         assert "> " in terminal.read_until("ready\r\n").partition("ready")[2] or terminal.read_until("> ")
         for typed, completed in TYPED.items():
             terminal.type(f"{typed}\t")
-            assert completed in terminal.read_until(completed), terminal.text
+            text = terminal.read_until(completed)
+            assert completed in text.replace("\x08", ""), text
             terminal.type("\x15")  # empties the line
     finally:
         terminal.type("\x15\x03\nexit\n")
         terminal.close()
+
+
+def test_fish_offers_what_begins_as_typed(of_420: Path) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    lines = {typed: completed for typed, completed in TYPED.items() if not set(typed) & set('\\"')}
+    lines["gradeval q r -m AP,RR,rankd"] = "AP,RR,rankdCG"
+    asked = "; ".join(f"complete -C '{typed}'" for typed in lines)
+    script = f"_GRADEVAL_COMPLETE=fish_source gradeval | source; {asked}"
+    env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(of_420)}
+    ended = subprocess.run(["fish", "-N", "-c", script], capture_output=True, env=env, text=True, check=True)
+    offered = [line.partition("\t")[0] for line in ended.stdout.splitlines()]
+    assert offered == [completed.split()[-1] for completed in lines.values()]

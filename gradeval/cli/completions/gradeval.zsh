@@ -18,6 +18,7 @@ _gradeval_completion() {
         elif [[ "$type" == "dir" ]]; then
             _path_files -/
         elif [[ "$type" == "file" ]]; then
+            [[ "$PREFIX" == -*=* ]] && compset -P '*='
             _path_files -f
         fi
     done

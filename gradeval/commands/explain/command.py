@@ -37,7 +37,13 @@ FORMATS = ("table", "md", "json")
 @cli.sectioned_command("explain", "Explain a value, document by document.", EPILOG)
 @click.argument("qrels", type=cli.File())
 @click.argument("run", metavar="RUN", type=cli.File(), required=False)
-@cli.queries("--query ids", "The query to explain; may be repeated.", "ID", multiple=True)
+@cli.queries(
+    "--query ids",
+    "The query to explain; may be repeated.",
+    "ID",
+    multiple=True,
+    shell_complete=cli.complete_query,
+)
 @cli.queries(
     "--worst",
     "The N queries with the lowest value; with --against, those with the largest drop. Queries without a "
