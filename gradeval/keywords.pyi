@@ -187,8 +187,8 @@ class FuseKeywords(Validate, total=False):
     depth: int | None  # None
     top: int | None  # None
     tune: str | None  # None
-    folds: int  # 5
-    step: float  # 0.1
+    folds: int | None  # None
+    step: float | None  # None
     judged_only: bool  # False
     queries: Literal['judged', 'both']  # 'judged'
     query_ids: str | Iterable[object] | None  # None

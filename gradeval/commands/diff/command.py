@@ -72,7 +72,8 @@ def diff_command(
     overlap@k, jaccard@k and AO@k of the first k documents; Kendall's tau-b of the scores and the AP correlation
     of the documents in both; same@1, same@k, same_set@k: shares of queries whose first k are the same, in order
     or as a set; new@k, lost@k, up@k, down@k: how many documents of the first k are new, lost, higher or lower.
-    A run and itself have 1 everywhere, and nothing moves. 'gradeval guide changing' shows how to use it.
+    A run and itself have 1 everywhere but in RBO_min, and nothing moves. 'gradeval guide changing' shows how
+    to use it.
 
     NAME=RUN labels a run. Where a NEW run cannot be read, the others are printed, and the exit code is 2.
     """

@@ -95,7 +95,7 @@ def _grades(diff: Diff, run: RunDiff, k: int, digits: Digits) -> doc.Grid:
 
 def _legend(diff: Diff) -> Iterator[str]:
     counts = {visible(run.name): len(run.queries) for run in diff.runs}
-    queries = ", ".join(f"{count:,} ({name})" for name, count in counts.items())
+    queries = ", ".join(f"{count:,} ({name})" for name, count in counts.items()) + " queries"
     if len(counts) == 1:
         queries = many(sum(counts.values()), "query", "queries")
     settings = diff.options

@@ -74,4 +74,5 @@ class DiffOptions(opts.OptionTable, init=False):
         if not self.k:
             raise OptionError("k: no number of ranks given")
         if max(self.k) > self.diff_depth:
-            raise OptionError(f"k: {max(self.k):,} ranks are more than the depth, {self.diff_depth:,}")
+            ranks = f"{max(self.k):,} ranks are more than the depth, {self.diff_depth:,}"
+            raise OptionError(f"k: {ranks}. Add -k {min(self.diff_depth, 10)}, or a larger --depth")

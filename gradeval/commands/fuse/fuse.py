@@ -117,7 +117,7 @@ class Fusion(RunTable, WithNotices, Tabular, eq=False):
             tuning = self.tuning
             content["tuning"] = {
                 "metric": tuning.metric,
-                "step": chosen.step,
+                "step": 1 / chosen.steps,
                 "folds": [exact({**vars(fold), "weights": list(fold.weights)}) for fold in tuning.folds],
                 "all": exact({**vars(tuning.whole), "weights": list(tuning.whole.weights)}),
                 "comparisons": [pair.to_dict() for pair in tuning.comparison.comparisons],

@@ -10,6 +10,8 @@ RRF, SUM, WSUM = METHODS = ("rrf", "sum", "wsum")
 MINMAX, ZMUV, NO_NORM = NORMS = ("minmax", "zmuv", "none")
 HEADING, TUNING = "Fusion", "Tuning"  # of the help
 K = 60  # of rrf
+FOLDS = 5
+STEPS = 10  # from a weight of 0 to 1
 _MOST = 10**9
 _fusion, _tuning = opts.section(HEADING), opts.section(TUNING)
 
@@ -67,15 +69,13 @@ class FuseOptions(opts.OptionTable, init=False):
         ),
         "Choose the weights by this metric, with cross-validation over the queries of --qrels.",
     )
-    folds: int = _tuning(
+    folds: int | None = _tuning(
         opts.integer(2, 1000),
-        "Parts of the queries; each has the best weights of the others. Default: 5.",
-        default=5,
+        f"Parts of the queries; each has the best weights of the others. Default: {FOLDS}.",
     )
-    step: float = _tuning(
+    step: float | None = _tuning(
         opts.OptionKind("grade", opts.must_be(STEP, _is_step), "float", metavar="X"),
         "The step between weights, whose sum is 1. Default: 0.1.",
-        default=0.1,
     )
 
     @property
@@ -87,6 +87,15 @@ class FuseOptions(opts.OptionTable, init=False):
     def normalization(self) -> str:
         return self.norm or MINMAX
 
+    @property
+    def fold_count(self) -> int:
+        return self.folds or FOLDS
+
+    @property
+    def steps(self) -> int:
+        """From a weight of 0 to 1."""
+        return STEPS if self.step is None else round(1 / self.step)
+
     def _check_combination(self) -> None:
         if self.method == RRF and self.norm is not None:
             raise OptionError("norm applies to the methods sum and wsum only; rrf fuses ranks")
@@ -94,5 +103,7 @@ class FuseOptions(opts.OptionTable, init=False):
             raise OptionError(f"k applies to the method rrf only; {self.method} fuses scores")
         if self.method == SUM and (self.weights is not None or self.tune is not None):
             raise OptionError("method=sum has no weights: choose wsum or rrf")
+        if self.tune is None and (self.folds is not None or self.step is not None):
+            raise OptionError("folds and step are of tune, which chooses the weights by a metric")
         if self.weights is not None and self.tune is not None:
             raise OptionError("weights and tune are mutually exclusive: tune chooses the weights")

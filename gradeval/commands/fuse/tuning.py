@@ -86,15 +86,17 @@ class _Tuner:
             for name, table in zip(self.rankings.names, self.rankings.tables, strict=True)
         ]
         self._check_common(singles)
-        shares = _grid(round(1 / self.options.step), len(singles))
+        shares = _grid(self.options.steps, len(singles))
         values = np.array([self._values(self.fused("", weights)) for weights in shares])
         counted = np.flatnonzero(~np.isnan(values).all(axis=0))
-        if len(counted) < self.options.folds:
-            raise OptionError(f"folds: {self.options.folds} need as many queries, and there are {len(counted)}")
+        if len(counted) < self.options.fold_count:
+            raise OptionError(
+                f"folds: {self.options.fold_count} need as many queries, and there are {len(counted)}"
+            )
         fold_of = np.full(values.shape[1], -1)
-        fold_of[counted] = np.arange(len(counted)) % self.options.folds
+        fold_of[counted] = np.arange(len(counted)) % self.options.fold_count
         folds = []
-        for fold in range(self.options.folds):
+        for fold in range(self.options.fold_count):
             folds.append(
                 self._fold(str(fold + 1), shares, values, (fold_of >= 0) & (fold_of != fold), fold_of == fold)
             )

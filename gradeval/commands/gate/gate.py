@@ -1007,7 +1007,9 @@ class GateConfig:
     bounds: bool = False  # whether a check that missing judgments could turn is inconclusive
 
     def opened_history(self, file: AppendedFile | None) -> GateHistory:
-        """Raises InputError(s)."""
+        """Raises OptionError where there is nothing to append, InputError(s)."""
+        if file is not None and all(check.spec is None for check in self.checks):
+            raise OptionError("history: it has the means of metrics, and no check is of a metric")
         compared = [check.metric for check in self.checks if check.of_history]
         return GateHistory(self.history, compared, file)
 

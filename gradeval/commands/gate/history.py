@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradeval.commands.history.history import WINDOW, Window, lines_of, read_history
-from gradeval.errors import OptionError
+from gradeval.errors import OptionError, described
 from gradeval.formats.output import AppendedFile
 from gradeval.options import integer, read_option
 
@@ -29,6 +29,8 @@ class HistoryChoice(NamedTuple):
         path, window = self.path, content.get("window") if self.window is None else self.window
         if path is None and "history" in content:
             path = os.path.join(folder, content["history"])
+        if not (path is None or isinstance(path, (str, os.PathLike))):
+            raise OptionError(f"history must be the path of a file, not {described(path)}")
         if window is not None and path is None:
             raise OptionError("window requires history (--history FILE)")
         return HistoryChoice(path, None if window is None else read_option("window", _LINES, window))

@@ -220,6 +220,7 @@ def test_side_by_side(files: None) -> None:
 
 @each("options, said", [
     ("-k 2000", "k: 2,000 ranks are more than the depth, 1,000"),
+    ("--depth 5", "k: 10 ranks are more than the depth, 5. Add -k 5"),
     ("-k 0", "k must be positive integers, separated by commas, not '0'"),
     ("-p 1", "'1' is not a number between 0 and 1"),
     ("-m AP", "metrics need qrels"),

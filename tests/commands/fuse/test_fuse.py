@@ -175,6 +175,8 @@ def test_tuning_of_any_number_of_runs() -> None:
     (OptionError, "mutually exclusive", [A, B], {"weights": "1,2", "tune": "AP"}),
     (OptionError, "needs qrels", [A, B], {"tune": "AP"}),
     (OptionError, "step must be", [A, B], {"step": 0.3}),
+    (OptionError, "are of tune", [A, B], {"step": 0.1}),
+    (OptionError, "are of tune", [A, B], {"folds": 5, "qrels": {"q": {"d1": 1}}}),
     (OptionError, "too large to be added", [{"q": {"a": 1e308}}] * 2, {"method": "sum", "norm": "none"}),
     (OptionError, "folds", [A, B], {"tune": "AP", "qrels": {"q": {"d1": 1}}}),
     (OptionError, "Choose a larger one", [A] * 9, {"tune": "AP", "qrels": {"q": {"d1": 1}}}),

@@ -174,6 +174,7 @@ def test_a_gate_of_python_or_of_a_file_has_a_history() -> None:
     raises(
         package.OptionError, "one of the input files", package.gate, "qrels", good, **options, history="qrels"
     )
+    raises(package.OptionError, "path of a file, not 3", package.gate, "qrels", good, **options, history=3)
     Path("wrong.toml").write_text('require = "AP > 0"\nwindow = 2\nhistory = "h"\n')
     assert "wrong.toml:2: window must be an integer from 3" in fails(
         "gate", "qrels", "good.run", "--config", "wrong.toml"
@@ -211,6 +212,10 @@ def test_wrong_lines(line: str, message: str) -> None:
         "window requires history (--history FILE)",
     ),
     (["gate", "qrels", "good.run", "--require", "AP > 0", "--junit", "h", "--history", "h"], "the same file"),
+    (
+        ["gate", "good.run", "--require", "RBO > 0", "--baseline", "bad.run", "--history", "h"],
+        "means of metrics",
+    ),
     (["gate", "qrels", "good.run", "--init", "--history", "h"], "mutually exclusive"),
     (["plot", "history", "qrels"], "qrels:1: not valid JSON"),
     (["plot", "history", "empty"], "empty: no means in the file"),
