@@ -5,6 +5,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import gradeval
@@ -14,12 +15,21 @@ HEAD = """# API
 Every public function and class of Python: parameters, what is returned and raised, and an example.
 
 `python tests/test_keywords.py` makes this page of the docstrings, which `help()` shows too. [Python](python.md)
-introduces them; `**options` are those of the command, with `_` for `-`. `gradeval.spark` has a [page](spark.md)
-of its own.
+introduces them; `**options` are those that are listed, named as the command's options, with `_` for `-`.
+Classes that functions return, and that have no public name, are last. `gradeval.spark` has a page of its own:
+[Spark](spark.md).
 """
 OPTIONS = "\nOptions, each with its default:\n"
 WIDTH = 122
 SHOWN_MODULES = ("plot", "study")
+RETURNED = {  # classes without a public name, by module
+    "commands.explain.explain": "Explanations",
+    "commands.plot.pictures": "Picture",
+    "commands.study.experiments": "Swaps",
+    "commands.study.tables": "Study",
+    "evaluation.training": "Scores",
+    "tables.load": "OpenedQrels RunTable",
+}
 
 
 def functions() -> dict[str, Callable[..., Any]]:
@@ -38,7 +48,12 @@ def page() -> str:
     parts = [Section(name, function).text(explained) for name, function in functions().items()]
     values = ((name, getattr(gradeval, name)) for name in sorted(gradeval.__all__))
     classes = (of_class(f"gradeval.{name}", value) for name, value in values if inspect.isclass(value))
-    return "\n".join([HEAD, *parts, *classes])
+    returned = (
+        of_class(f"{name}, which functions return", getattr(import_module(f"gradeval.{module}"), name))
+        for module, names in RETURNED.items()
+        for name in names.split()
+    )
+    return "\n".join([HEAD, *parts, *classes, *returned])
 
 
 class Section:

@@ -1,5 +1,7 @@
 """All public names of Python in use: tests/test_keywords.py checks the types, and nothing runs it."""
 
+from typing import Any
+
 from ir_measures import AP, nDCG
 
 import gradeval
@@ -69,7 +71,8 @@ swaps("nDCG rankDCG", seed=2).table("distances")
 print(criteria("rankDCG"), gradeval.study.levels(QRELS, RUNS), gradeval.study.agreement(QRELS, RUNS, splits=10))
 print(gradeval.study.reuse(QRELS, RUNS, pool_depth=10), gradeval.study.divergence(cutoff=5))
 RelevanceEvaluator({"q": {"d": 1}}, {"map"}).evaluate({"q": {"d": 1.0}})
-spark: SparkResults = gradeval.spark.evaluate(QRELS, RUNS)
+FRAME: Any = None  # of PySpark, which need not be installed
+spark: SparkResults = gradeval.spark.evaluate(FRAME, FRAME)
 try:
     gradeval.evaluate(QRELS, "a.run", [nDCG @ 10, AP, "RR"])
 except (InputError, MetricError, OptionError, EvaluationWarning, GradevalError) as error:

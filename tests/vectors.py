@@ -148,6 +148,10 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"no_relevant": "skip"},
     {"query_weights": {query: weight / 2 for weight, query in enumerate(FEWER)}},
 )
+TOGETHER: tuple[tuple[str, dict[str, Any]], ...] = (  # where the order of what is done decides
+    ("nDCG(ideal=local)", {"depth": 3}),
+    ("nDCG(ideal=max)@3", {"queries": "both"}),
+)
 
 
 def specs_of(metric: Metric) -> Iterator[str]:
@@ -277,6 +281,8 @@ def vectors() -> Iterator[dict[str, Any]]:
             is_known = options.get("ties") != "expected" or has_expected
             if is_known and ("rel" not in options or "rel" in metric.by_name):
                 yield vector(text, "options", options)
+    for text, options in TOGETHER:
+        yield vector(text, "options", options)
 
 
 def document() -> str:
