@@ -52,7 +52,7 @@ def _counted_below(spec: Spec) -> str:
 
 
 class DifferenceBounds(Record, eq=False):
-    """Of the difference of two runs by M metrics, for each of Q queries."""
+    """The bounds of the difference of two runs by M metrics, for each of Q queries."""
 
     limits: Floats  # the lowest and the highest difference, (2, M, Q), NaN where they are not known
     is_exact: Bools  # whether worlds have these, (M,)
@@ -143,7 +143,7 @@ class _Share:
         return DifferenceBounds(limits, is_exact, documents, first, has_more)
 
     def _unjudged(self, rank: Floats, last: float) -> list[Unjudged]:
-        """Those of two runs together, by their ranks in each run. rank: of the documents, (2, D)."""
+        """The unjudged documents of both runs, by their ranks in each. rank: of the documents, (2, D)."""
         within = np.where(rank <= last, rank, np.inf)
         is_first = np.isfinite(within).any(axis=0)
         is_below = np.isfinite(rank).any(axis=0) & ~is_first

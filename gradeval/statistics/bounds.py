@@ -157,7 +157,7 @@ class Levels(Record, eq=False):
         return cls(segments, level - lower, reached, level <= top)
 
     def repeated(self, query: int, count: int) -> Levels:
-        """Those of a query, for as many."""
+        """The levels of a query, `count` times."""
         rows = slice(*self.segments.offsets[query : query + 2].tolist())
         return Levels(
             Segments(np.arange(count + 1) * (rows.stop - rows.start)),

@@ -170,11 +170,11 @@ class RankedPairs(Record, eq=False):
 
 
 class RBO(NamedTuple):
-    """Of each pair, (Q,)."""
+    """The rank-biased overlap of each pair, (Q,)."""
 
     value: Floats  # extrapolated
-    low: Floats  # whatever follows below the lists
-    high: Floats
+    low: Floats  # the lowest value, whatever documents follow below the lists
+    high: Floats  # likewise the highest
 
 
 def rank_biased_overlap(pairs: RankedPairs, p: float = 0.9, ties: str = "b") -> RBO:

@@ -51,7 +51,7 @@ class Reduced(Record):
     scores: Floats = NO_SCORES
 
     def scores_of(self, queries: Ints) -> Floats:
-        """Those of these queries, if any are kept."""
+        """The scores of these queries, NO_SCORES where none are kept."""
         if not len(self.scores):
             return NO_SCORES
         first = np.append(0, np.cumsum(self.retrieved))[queries]

@@ -1,4 +1,4 @@
-"""The documents that a run retrieves and nobody has judged: their ranks are those that no judged one has."""
+"""The unjudged documents that a run retrieves. They have the ranks that no judged document has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Unjudged(Record, eq=False):
 
     @classmethod
     def of(cls, judgments: Judgments, last_rank: int | None, top: float) -> Unjudged:
-        """Those of a ranking whose first ranks are those up to the last one, or all."""
+        """The unjudged documents of a ranking. last_rank: the last of the first ranks, None for all."""
         retrieved = judgments.retrieved
         first = retrieved if last_rank is None else np.minimum(retrieved, last_rank)
         places = Segments(np.append(0, np.cumsum(first)))
@@ -42,7 +42,7 @@ class Unjudged(Record, eq=False):
         return self.segments.number(self.rank <= (np.inf if cutoff is None else cutoff))
 
     def judged(self, judgments: Judgments, grade: float) -> Judgments:
-        """The ranking in which those in the first ranks have been judged, and have this grade."""
+        """The judgments completed by this grade for each document in the first ranks."""
         [rows] = np.isfinite(self.rank).nonzero()
         more = self.segments.take(rows)
         counts = np.append(0, np.cumsum(judgments.segments.lengths + more.lengths))

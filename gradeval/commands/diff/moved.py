@@ -1,4 +1,4 @@
-"""The documents of the first ranks of two runs: by grade how many moved, and those of a query side by side."""
+"""The documents in the first ranks of two runs: how many moved, by grade, and those of a query side by side."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def moved_by_grade(
 
 
 def _order(name: str) -> int:
-    """Of the counts; those of one stay as they are."""
+    """Sorts names by new, lost, up, down; the stable sort keeps cutoffs and grades in order."""
     return COUNTS.index(name.partition("(")[0])
 
 

@@ -141,7 +141,7 @@ class _RankedTotal(Total):
         return sum(part.cut for part in self.parts)
 
     def notices(self) -> Notices:
-        """Those of the lines."""
+        """The notices of the lines that were read."""
         return Notices(line_notices(self.reduced())).without(NoticeKind.UNJUDGED)
 
 

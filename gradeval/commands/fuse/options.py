@@ -17,7 +17,7 @@ _fusion, _tuning = opts.section(HEADING), opts.section(TUNING)
 
 
 def _read_weights(name: str, weights: Any) -> tuple[float, ...] | None:
-    """Those of a list, or of a text such as '0.7,0.3'."""
+    """The weights of a list, or of a string such as '0.7,0.3'. Raises OptionError."""
     if weights is None:
         return None
     listed = weights.split(",") if isinstance(weights, str) else opts.iterable(name, weights)

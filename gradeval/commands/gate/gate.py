@@ -208,11 +208,11 @@ def _unsuitable_to_measures(check: Check, of_rankings: bool, of_share: bool) -> 
     if not of_rankings:
         is_wrong = check.kind == REQUIRE and of_share
         example = "such as 'overlap@10 >= 0.8 in 95%'"
-        return f"a share of the queries is of measures of rankings, {example}" if is_wrong else ""
+        return f"only measures of rankings take a share of the queries, {example}" if is_wrong else ""
     if check.kind != REQUIRE:
-        return f"measures of rankings are of the run and its baseline together, and checked with {REQUIRE}"
+        return f"measures of rankings already compare the run with its baseline; check them with {REQUIRE}"
     if check.group:
-        return "measures of rankings are of all queries, and have no groups"
+        return "measures of rankings cannot be checked by group"
     return "the share of queries must be above 0%" if of_share and not check.share else ""
 
 
@@ -557,7 +557,7 @@ def evaluate_to_gate(
 
 
 def separate_checks(checks: Iterable[Check]) -> tuple[list[Check], list[Check]]:
-    """Those of metrics and of coverage, and those of rankings, which need no judgments."""
+    """The checks of metrics and of coverage, and the checks of rankings, which need no judgments."""
     of_rankings = [check for check in checks if check.measure]
     return [check for check in checks if not check.measure], of_rankings
 
@@ -620,7 +620,7 @@ def judge_rankings(
 
 
 def _of_rankings(check: Check, rankings: RankingValues, worst: int) -> CheckOutcome:
-    """By the mean, or by the share of the queries for which it holds."""
+    """The outcome of a check of rankings, by the mean or by the share of the queries for which it holds."""
     values = rankings.values[check.metric]
     sign = 1 if check.operator in (">=", ">") else -1
     gains = sign * (values - check.amount)
@@ -940,7 +940,7 @@ def _with_bounds(outcome: CheckOutcome, results: Results, limits: DifferenceLimi
 
 
 def _share_below(gains: Floats, amount: float) -> float:
-    """Of how many queries with a value the gain is below the amount, from 0 to 1."""
+    """The share of the queries with a value whose gain is below the amount, from 0 to 1."""
     return float((gains[~np.isnan(gains)] < amount - TOLERANCE).mean())
 
 

@@ -125,9 +125,9 @@ def test_what_cannot_be_judged() -> None:
     ("--baseline old.run --require RBO@5>=1", "RBO@5 is not a measure of rankings"),
     ("--baseline old.run --require 'AO@5>=1 in 0%'", "the share of queries must be above 0%"),
     ("--baseline old.run --require 'AO@5>=1 in 101%'", "the share of queries must be from 0% to 100%"),
-    ("--baseline old.run --require 'AP>=1 in 95%'", "a share of the queries is of measures of rankings"),
-    ("--baseline old.run --max-drop 'AO@5 0.1'", "are of the run and its baseline together"),
-    ("--baseline old.run --require AO@5[head]>=1", "are of all queries, and have no groups"),
+    ("--baseline old.run --require 'AP>=1 in 95%'", "only measures of rankings take a share of the queries"),
+    ("--baseline old.run --max-drop 'AO@5 0.1'", "already compare the run with its baseline"),
+    ("--baseline old.run --require AO@5[head]>=1", "measures of rankings cannot be checked by group"),
     ("--baseline old.run --require AP>=1", "Missing argument 'RUN'."),
 ])  # fmt: skip
 def test_usage(line: str, said: str) -> None:
