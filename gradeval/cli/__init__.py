@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from gradeval import process
-from gradeval.cli.job import echo_error, lines_of, show_warning
-from gradeval.cli.options import CommandGroup, version_option
+from gradeval.cli.job import echo_error, instead_of_files, lines_of, show_warning
+from gradeval.cli.options import CommandGroup, nearest_name, version_option
 from gradeval.errors import GradevalError
 
 if TYPE_CHECKING:
@@ -100,12 +100,16 @@ def _command(name: str) -> click.Command:
 
 def _refuse_unknown(word: str) -> None:
     """Raise UsageError for a word that can only be a command, or that is nearly one."""
-    from difflib import get_close_matches
+    near = nearest_name(word, COMMANDS)
+    if not (near or re.fullmatch(r"[A-Za-z]{1,30}(@\d+)?", word)):
+        return
+    from gradeval.registry.spec import is_metric
 
-    begun = [name for name in COMMANDS if word and (word.startswith(name) or name.startswith(word))]
-    near = begun[:1] or get_close_matches(word, COMMANDS, n=1)
-    if near or re.fullmatch("[A-Za-z]{2,30}", word):
-        suggestion = f" Did you mean '{near[0]}'?" if near else ""
+    if is_metric(word):
+        typed = f"gradeval QRELS RUN -m {word}, and 'gradeval metrics {word}' describes it"
+        raise click.UsageError(f"{word} is a metric, not a file or command: {typed}.")
+    if near or (len(word) > 1 and "@" not in word):
+        suggestion = f" Did you mean '{near}'?" if near else ""
         raise click.UsageError(f"{word}: no such command or file.{suggestion}")
 
 
@@ -247,5 +251,7 @@ def _usage(error: click.UsageError) -> str:
     command = "gradeval" if path[1:2] in ([], ["eval"], ["metrics"]) else " ".join(path)
     hint = "" if type(error) is click.BadParameter else f" Try '{command} --help'."
     message = error.format_message()
+    if error.ctx and (extra := re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", message)):
+        message = instead_of_files([extra[1]], error.ctx) or message
     stop = "" if message.endswith((".", "?")) else "."  # click leaves it out here and there
     return f"gradeval: {message}{stop}{hint}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import re
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager, nullcontext, suppress
 from functools import update_wrapper
 from itertools import chain
@@ -309,21 +310,44 @@ def input_files(*listed: str) -> list[str]:
 
 def _refuse_metrics(context: click.Context) -> None:
     """Raise UsageError where arguments that are no files are metrics: -m takes several in one text."""
-    metrics = context.params.get("metrics")
-    arguments = [param.name or "" for param in context.command.params if isinstance(param, click.Argument)]
+    params = (param for param in context.command.params if isinstance(param, click.Argument))
+    arguments = [param.name or "" for param in params if getattr(param.type, "is_read", False)]
     paths = [context.params[name] or () for name in arguments]
     files = chain.from_iterable([path] if isinstance(path, str) else path for path in paths)
     missing = [file for file in files if not os.path.lexists(labelled(file)[1]) and file != "-"]
-    if not missing or not isinstance(metrics, tuple):
-        return
-    from gradeval.registry.spec import is_metric
+    if missing and (message := instead_of_files(missing, context)):
+        raise click.UsageError(message)
 
-    if words := list(filter(is_metric, missing)):
-        is_one = len(words) == 1
-        meant = " ".join([*metrics, *words])
-        quoted = f'"{meant}"' if " " in meant or "(" in meant else meant
-        message = f"{' and '.join(words)} {'is a metric' if is_one else 'are metrics'}, not a file"
-        raise click.UsageError(f"{message}: -m {quoted}.")
+
+def instead_of_files(words: Sequence[str], context: click.Context) -> str:
+    """What words are that the command takes for files, if they are metrics or checks, and what to type."""
+    from gradeval.registry.spec import is_metric, metric_suggested
+
+    options = {name for param in context.command.params for name in param.opts}
+    checks = [word for word in words if is_metric(re.split(" ?[<>]", word)[0]) and re.search("[<>]", word)]
+    if checks and "--require" in options:
+        return f"{checks[0]} is a check, not a file: --require '{checks[0]}'."
+    if metrics := list(filter(is_metric, words)):
+        message = f"{' and '.join(metrics)} {'is a metric' if len(metrics) == 1 else 'are metrics'}, not a file"
+        return f"{message}: {_typed(metrics, options, context)}."
+    for word in words:
+        if (meant := metric_suggested(word)) and "-m" in options:
+            typed = _typed([meant], options, context)
+            return f"{word}: no such file. Did you mean {meant}? It is written {typed}."
+    return ""
+
+
+def _typed(metrics: Sequence[str], options: Set[str], context: click.Context) -> str:
+    """What to type for these metrics."""
+    if "--require" in options:
+        return f"--require '{metrics[0]} >= X'"
+    if "--tune" in options:
+        return f"--tune '{metrics[0]}' chooses weights by it"
+    if "-m" not in options:
+        return f"{context.command_path} takes files only; gradeval QRELS RUN -m '{metrics[0]}' evaluates"
+    given = context.params.get("metrics") or ()
+    meant = " ".join([*([given] if isinstance(given, str) else given), *metrics])
+    return "-m " + (f'"{meant}"' if " " in meant or "(" in meant else meant)
 
 
 def refuse_options(names: Iterable[str], why: str) -> None:

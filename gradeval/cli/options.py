@@ -284,8 +284,27 @@ class Command(click.Command):
         return "\n".join(lines)
 
 
+def nearest_name(word: str, names: Iterable[str]) -> str | None:
+    """The name that the word begins, that begins it or that is spelled like it."""
+    from difflib import get_close_matches
+
+    names = list(names)
+    begun = [name for name in names if word and (word.startswith(name) or name.startswith(word))]
+    return next(iter(begun or get_close_matches(word, names, n=1)), None)
+
+
 class CommandGroup(Command, click.Group):
     """A group of commands whose help, where none is given, goes to standard error."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not (ctx.resilient_parsing or args[0].startswith("-") or self.get_command(ctx, args[0])):
+            names = self.list_commands(ctx)
+            near = nearest_name(args[0], names)
+            hint = f"Did you mean '{near}'?" if near else f"Choose from {', '.join(names)}."
+            raise click.UsageError(f"{args[0]}: no such command. {hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:

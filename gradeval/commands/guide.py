@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -27,6 +27,19 @@ _PAGES = tuple(
 )  # it is searched where no other page has a word
 
 
+class _Topic(click.Choice):  # type: ignore[type-arg]
+    """A page of the guide; an error names the one that is meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        near = [topic for topic in TOPICS if topic.startswith(value.lower())]
+        near += [topic for topic in TOPICS if value.lower() in topic]
+        if value.lower() in TOPICS:
+            return super().convert(value, param, ctx)
+        meant = next(iter(near), None) or cli.nearest_name(value.lower(), TOPICS)
+        hint = f"Did you mean '{meant}'?" if meant else f"Choose from {', '.join(TOPICS)}."
+        raise click.UsageError(f"the guide has no page '{value}'. {hint} --search finds words.", ctx)
+
+
 @click.command(
     "guide",
     cls=cli.Command,
@@ -39,7 +52,7 @@ Examples:
   gradeval guide --search bootstrap   the lines with this word
   gradeval guide schemas results      the JSON Schema of results""",
 )
-@click.argument("topic", required=False, metavar="[TOPIC]", type=click.Choice(TOPICS, case_sensitive=False))
+@click.argument("topic", required=False, metavar="[TOPIC]", type=_Topic(TOPICS, case_sensitive=False))
 @click.argument("name", required=False, metavar="[NAME]")
 @cli.option(
     "--search word",

@@ -261,6 +261,17 @@ def is_metric(text: str) -> bool:
         return False
 
 
+def metric_suggested(text: str) -> str:
+    """What an error suggests for a word without a path or an ending, such as nDCG@10 for ndgc@10, or ''."""
+    if re.fullmatch(r"[^\W\d_]\w*(\([\w=,]*\))?(@\d+(,\d+)*)?", text):
+        try:
+            parse(text)
+        except MetricError as error:
+            suggested = re.fullmatch(r"did you mean (\S+)\?", error.hint)
+            return suggested[1] if suggested else ""
+    return ""
+
+
 def metric_meant(text: str) -> Metric | None:
     """The metric that a text names, also in a notation that only gets a suggestion; None for other texts."""
     for name in (text, *_meant(text)):

@@ -52,6 +52,31 @@ def test_metrics_are_no_files() -> None:
     assert fails("q", "none") == "none: no such file. Check the path"
 
 
+@each("line, said", [
+    ("q r ndgc@10", "ndgc@10: no such file. Did you mean nDCG@10? It is written -m nDCG@10."),
+    ("q r mapp", "-m "),
+    ("AP q r", "AP is a metric, not a file or command: gradeval QRELS RUN -m AP,"),
+    ("map", "map is a metric,"),
+    ("P@5 q r", "P@5 is a metric,"),
+    ("fuse r r AP", "AP is a metric, not a file: --tune 'AP'"),
+    ("validate q AP", "AP is a metric, not a file: gradeval validate takes files only"),
+    ("explain q r AP", "AP is a metric, not a file: -m AP."),
+    ("gate q r AP>=0.2", "AP>=0.2 is a check, not a file: --require 'AP>=0.2'."),
+    ("gate q AP>=0.2", "AP>=0.2 is a check, not a file: --require 'AP>=0.2'."),
+    ("gate q r AP", "AP is a metric, not a file: --require 'AP >= X'."),
+    ("help evaluate", "evaluate: no such command. Did you mean 'eval'?"),
+    ("help nosuch", "nosuch: no such command. Choose from batch, compare,"),
+    ("study rank", "rank: no such command. Choose from"),
+    ("plot curves", "curves: no such command. Did you mean 'curve'?"),
+    ("guide ties", "the guide has no page 'ties'. Did you mean 'ties-and-holes'?"),
+    ("guide promis", "the guide has no page 'promis'. Did you mean 'promise'?"),
+    ("guide holes", "Did you mean 'ties-and-holes'?"),
+])  # fmt: skip
+def test_words_in_the_wrong_place(line: str, said: str) -> None:
+    """What they are, or what is near, and what to type."""
+    assert said in fails(*line.split())
+
+
 def test_what_other_programs_have() -> None:
     assert gradeval("version") == gradeval("--version")
     assert gradeval("help") == gradeval("--help")
