@@ -366,7 +366,8 @@ def _read_pairs(name: str, pairs: Any) -> Any:
     if isinstance(value, str):
         return must_be("a path, {query: documents} or (query, document) pairs", _is_text)(name, value)
     if isinstance(value, Mapping):
-        value = [(query, document) for query in value for document in iterable(name, value[query])]
+        lists = ((query, [ids] if isinstance(ids, str) else ids) for query, ids in value.items())
+        value = [(query, document) for query, ids in lists for document in iterable(name, ids)]
     rows = [*iterable(name, value)]
     for row in rows:
         if not isinstance(row, (tuple, list)) or len(row) != 2:
@@ -641,7 +642,7 @@ class Options(OptionTable, init=False):
             metavar="FILE",
         ),
         "Remove documents from runs, before ranks are counted, and from the qrels: lines of a query and a "
-        "document, or CSV with a header.",
+        "document, CSV with a header, or JSON of {query: [documents]}.",
         scope={VALUES, OF_QRELS, OF_RUN},
         python="documents that are removed from runs, before ranks are counted, and from the qrels: "
         "{query: documents}, (query, document) pairs, or a file of 'query document' lines",

@@ -14,7 +14,7 @@ from gradeval.evaluation.score import Judge, naming
 from gradeval.registry.metric import NO_BOUNDS, REGISTRY, load
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import shares_of, top_grade
+from gradeval.tables.qrels import grade_of_bounds, shares_of
 from gradeval.tables.unjudged import Unjudged
 
 _ROUNDING = 1e-12  # a sum in another order may end in another last digit
@@ -38,7 +38,7 @@ def bounds_of(judge: Judge, specs: Sequence[Spec], values: Floats, jobs: int) ->
     """
     bounded = [(m, spec) for m, spec in enumerate(specs) if spec.bounds != NO_BOUNDS]
     bounds = np.full((2, *values.shape), np.nan)
-    top = top_grade(judge.qrels.scale, judge.options)
+    top = grade_of_bounds(judge.qrels.scale, judge.options)
 
     @np.errstate(over="raise", divide="ignore", invalid="ignore")
     def fill(queries: slice, jobs: int) -> None:

@@ -35,6 +35,7 @@ from gradeval.registry.spec import Metrics, asked_names, parse, single_names
 from gradeval.render.printable import of_kind, warn, warned
 from gradeval.tables import load
 from gradeval.tables.load import Run
+from gradeval.tables.qrels import grade_of_bounds
 
 if TYPE_CHECKING:
     from gradeval.evaluation.training import Scores
@@ -146,6 +147,7 @@ class Evaluation:
             from gradeval.evaluation.pairs import wanted_of  # which few need
 
             self._wanted = wanted_of(self.plan.specs, self.plan.options)
+            grade_of_bounds(self.qrels.scale, options)  # an error before runs are read
         self.without_runs = self._results()
 
     def _results(self) -> Results:

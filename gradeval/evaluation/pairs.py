@@ -16,7 +16,7 @@ from gradeval.options import Options
 from gradeval.records import Record
 from gradeval.registry.metric import NO_BOUNDS
 from gradeval.registry.spec import Spec
-from gradeval.tables.qrels import shares_of, top_grade
+from gradeval.tables.qrels import grade_of_bounds, shares_of
 from gradeval.tables.ranking import Wanted
 from gradeval.tables.reduction import Reduced
 from gradeval.tables.retrieved import UnjudgedIds, UnjudgedOfRuns
@@ -104,7 +104,7 @@ class _Share:
     ) -> None:
         options, qrels = setting.plan.options, setting.qrels
         self._options = options
-        self._top = top_grade(qrels.scale, options)
+        self._top = grade_of_bounds(qrels.scale, options)
         self._judgments = [Judge(qrels, run, options)(queries) for run, _ in runs]
         kept = [documents.of_queries(queries.start, queries.stop) for _, documents in runs]
         joined = UnjudgedOfRuns.of(kept)

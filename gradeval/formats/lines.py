@@ -7,7 +7,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from difflib import get_close_matches
 from itertools import chain
 from typing import Any
@@ -24,6 +24,8 @@ _SEPARATORS = re.compile(b"[ \t\r]+")
 _UNDIVIDED = "\x1f"  # a delimiter that no line has
 _IDS = ("_id", "id", "doc_id", "docid", "docno", "pid", "query_id", "qid")
 _TEXTS = ("title", "text", "contents", "body", "passage", "query")
+_JSON = re.compile(rb"""\s*(\{\s*["}]|\[\s*["[{\]])""")  # how an object or a list of these begins
+_SURROGATE = re.compile("[\ud800-\udfff]")  # no text in UTF-8 has one
 _HEAD = re.compile(r"\s*\[{1,2}([^\[\],]+)\]{1,2}\s*$")  # of a table
 _UNCOMMENTED = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*"|'[^']*'|["'](?!.*["']))*""")
 _PLACE = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$", re.DOTALL)
@@ -245,11 +247,13 @@ def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], 
     return pairs, problems
 
 
-def read_documents(source: Source) -> tuple[tuple[str, str], ...]:
+def read_documents(source: Source, parse_json: Callable[[bytes, str], Any]) -> tuple[tuple[str, str], ...]:
     """The different (query, document) pairs of lines of both, in order: separated by a tab where any line has
-    one, else by spaces, or of CSV with a header. Raises InputError(s).
+    one, else by spaces, or of CSV with a header, or of JSON, which parse_json reads. Raises InputError(s).
     """
     lines = [*read_lines(source)]
+    if _JSON.match(text := b"\n".join(line for _, line in lines)):
+        return _documents_of_json(parse_json(text, source.name), source.name)
     texts = ((number, line.decode("utf-8", "surrogateescape").strip(" \r")) for number, line in lines)
     data = [(number, text) for number, text in texts if text.strip("\t") and not text.startswith("#")]
     if not data:
@@ -269,6 +273,20 @@ def read_documents(source: Source) -> tuple[tuple[str, str], ...]:
         else:
             pairs[fields[query], fields[document]] = None
     LineProblems.listed(problems).check(source.name)
+    return tuple(pairs)
+
+
+def _documents_of_json(content: Any, name: str) -> tuple[tuple[str, str], ...]:
+    """Those of {query: [documents]}, as in BRIGHT. name: of messages. Raises InputError."""
+    of_queries = content.items() if isinstance(content, dict) else [("", content)]
+    pairs: dict[tuple[str, str], None] = {}
+    for query, documents in of_queries:
+        is_list = isinstance(documents, list) and all(isinstance(one, str) for one in documents)
+        if not (query and is_list) or _SURROGATE.search("".join((query, *documents))):
+            raise InputError(name, "JSON of excluded documents is {query: [documents]}, with strings", line=1)
+        pairs.update(dict.fromkeys((query, document) for document in documents))
+    if not pairs:
+        raise InputError(name, "no data")
     return tuple(pairs)
 
 

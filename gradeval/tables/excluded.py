@@ -14,9 +14,10 @@ def with_excluded(options: Options) -> Options:
     """The options, with the excluded documents read where they are those of a file. Raises InputError(s)."""
     if not isinstance(options.exclude, str):
         return options
-    from gradeval.formats.lines import read_documents  # imported only when needed
+    from gradeval.formats.json import parse_json  # imported only when needed
+    from gradeval.formats.lines import read_documents
 
-    return options.replace(exclude=read_documents(Source(options.exclude)))
+    return options.replace(exclude=read_documents(Source(options.exclude), parse_json))
 
 
 def excluded(options: Options) -> IdPairs | None:

@@ -52,6 +52,19 @@ def top_grade(scale: Floats, options: Options) -> float:
     return max(float(grade), 0.0)
 
 
+def grade_of_bounds(scale: Floats, options: Options) -> float:
+    """top_grade(), where judgments can be above 0. Raises OptionError."""
+    top = top_grade(scale, options)
+    if top > 0:
+        return top
+    what = (
+        "no grade of the qrels counts above 0" if options.top_grade is None else "top_grade counts as 0 or less"
+    )
+    raise OptionError(
+        f"{what}, so that no judgment could change a value. Give --top-grade (top_grade=) above 0"
+    )
+
+
 def with_top_grade(scale: Floats, options: Options) -> Floats:
     """The grades that metrics take from all qrels, with the largest that a judge may give where it is set."""
     return scale if options.top_grade is None else distinct(np.append(scale, top_grade(scale, options)))

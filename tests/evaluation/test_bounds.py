@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import each_row, error_of, raises
+from helpers import each, each_row, error_of, raises
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,7 +68,7 @@ def test_all_judgments(seed: int) -> None:
     cases = {f"q{number}": collection(draw) for number in range(12)}
     qrels, runs = ({query: case[side] for query, case in cases.items()} for side in (0, 1))
     largest = max(max(grades.values()) for grades in qrels.values())
-    top = draw.choice([None, None, 1.0, 2.0, 4.0])
+    top = draw.choice([None, None, 1.0 + options["zero_grade"], 2.0, 4.0])
     results = evaluated(qrels, runs, **options, top_grade=top, bounds=True)
     lowest, highest = results.runs[0].bounds
     zero = options["zero_grade"]
@@ -176,6 +176,16 @@ def test_options_without_bounds(metric: str, options: Any, message: str) -> None
 )
 def test_metrics_without_bounds(metrics: str, message: str) -> None:
     assert error_of(MetricError, gradeval.Evaluator, {"q": {"a": 1}}, metrics, bounds=True).startswith(message)
+
+
+@each("grade, options", [(0, {}), (1, {"top_grade": -1}), (2, {"top_grade": 1, "zero_grade": 2})])
+def test_grades_that_change_nothing(grade: int, options: Any) -> None:
+    """Where no judgment could be above 0, bounds would claim that none can change anything."""
+    qrels, run = {"q": {"a": grade}}, {"q": {"a": 1.0, "b": 2.0}}
+    raises(OptionError, "Give --top-grade", gradeval.evaluate, qrels, run, "AP", bounds=True, **options)
+    raises(OptionError, "Give --top-grade", gradeval.compare, qrels, [run, run], "AP", bounds=True, **options)
+    pool = gradeval.pool
+    raises(OptionError, "Give --top-grade", pool, qrels, [run, run], "P@1", order="decide", **options)
 
 
 def test_gains_that_unjudged_documents_jump_over() -> None:

@@ -149,6 +149,11 @@ def test_saved_results(folder):
     ("query,document\n1\n", "ids:2: 1 field where a query and a document are expected"),
     ("", "ids: the file is empty"),
     ("# nothing\n", "ids: no data"),
+    ("{}", "ids: no data"),
+    ('{"1": "x"}', "ids:1: JSON of excluded documents is {query: [documents]}, with strings"),
+    (r'{"1": ["\ud800"]}', "ids:1: JSON of excluded documents is"),
+    ('[["1", "x"]]', "ids:1: JSON of excluded documents is"),
+    ('{"1": ["x"]}\n{"2": ["a"]}', "ids:2: not valid JSON"),
 )
 def test_bad_lines(text, said, folder):
     (folder / "ids").write_text(text)
@@ -162,6 +167,8 @@ def test_bad_lines(text, said, folder):
     'query_id,doc_id,why\n1,x,"a, b"\n1,a,\n',
     "document\tquery\nx\t1\na\t1\n",
     "1\tx\r\n1\ta",
+    '{"1": ["x", "a"]}',
+    '\n{\n "1": [\n  "a", "x", "a"]}\n',
 ])  # fmt: skip
 def test_forms_of_the_file(text, folder):
     (folder / "ids").write_text(text)
@@ -170,10 +177,12 @@ def test_forms_of_the_file(text, folder):
     (folder / "spaces").write_text("a query\tx y\n")
     qrels, run = {"a query": {"x y": 1, "b": 1}}, {"a query": {"x y": 2, "b": 1}}
     assert evaluate(qrels, run, "num_ret", exclude="spaces").mean(0, 0) == 1
+    assert evaluate(qrels, run, "num_ret", exclude={"a query": "x y"}).mean(0, 0) == 1
 
 
 @each("value, said", [
     ([("1",)], "must be {query: documents}"), ({"1": "ab", "2": 3}, "must be a list"),
+    ({"1": b"ab"}, "must be a list"),
     ([(None, "a")], "must be ids"), ({"1": [["a"]]}, "must be ids"), ("", "must be a path"),
 ])  # fmt: skip
 def test_values_that_are_refused(value, said):

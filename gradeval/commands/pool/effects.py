@@ -17,7 +17,7 @@ from gradeval.registry.metric import NO_BOUNDS, Kind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.statistics.bounds import OfDocuments, OpenValues
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import Qrels, top_grade
+from gradeval.tables.qrels import Qrels, grade_of_bounds
 from gradeval.tables.reduction import Reduced
 from gradeval.tables.unjudged import Unjudged
 
@@ -62,7 +62,7 @@ class OpenJudgments(Record, eq=False):
     @cached_property
     def top(self) -> float:
         """The largest grade that a judge may give."""
-        return top_grade(self.qrels.scale, self.options)
+        return grade_of_bounds(self.qrels.scale, self.options)
 
     @cached_property
     def judged_rank(self) -> Floats:
