@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
@@ -160,8 +161,9 @@ def _object(line: bytes, name: str, number: int) -> dict[str, Any]:
     for member in _NUMBERS:
         value = content.get(member)
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        is_number = is_number and abs(value) <= sys.float_info.max  # JSON has larger ones
         if not (value is None or is_number or (member == "value" and isinstance(value, str))):
-            raise InputError(name, f"{member} must be a number, not {described(value)}")
+            raise InputError(name, f"{member} must be a finite number, not {described(value)}")
     return content
 
 

@@ -129,6 +129,8 @@ def test_what_moved_by_grade_and_differences_of_metrics() -> None:
     assert made.value("AP") == pytest.approx(evaluated[1] - evaluated[0])
     [changed] = made.runs[0].worst
     assert changed.new[3] == ("x", None, 0.0) and changed.old[0] == ("a", 2, 2.0)
+    both = package.diff(run_of(OLD), {"a": run_of(NEW), "b": run_of(OLD)}).render("table")
+    assert "Means over 1 (a), 1 (b) queries in both" in both, both
     many = {"1": {f"d{n}": n for n in range(30)}}
     raises(InputError, "30 different grades", package.diff, run_of(OLD), run_of(NEW), qrels=many)
     raises(OptionError, "^metrics need qrels$", package.diff, run_of(OLD), run_of(NEW), "AP")

@@ -192,7 +192,9 @@ def test_windows() -> None:
     ("[1]", "[1] is not a line of a history"),
     ('{"run": "a", "query": "all", "value": 1}', "the object has no metric"),
     ('{"run": 1, "query": "all", "metric": "AP", "value": 1}', "run must be a string, not 1"),
-    ('{"run": "a", "query": "all", "metric": "AP", "value": true}', "value must be a number, not true"),
+    ('{"run": "a", "query": "all", "metric": "AP", "value": true}', "value must be a finite number, not true"),
+    ('{"run": "a", "query": "all", "metric": "AP", "value": 1e400}', "value must be a finite number, not inf"),
+    ('{"run": "a", "query": "all", "metric": "AP", "value": 1%s}' % ("0" * 400), "must be a finite"),
     ('{"run": "a", "query": "all", "metric": "AP", "value": NaN}', "NaN is not JSON"),
 )
 def test_wrong_lines(line: str, message: str) -> None:
