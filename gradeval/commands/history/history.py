@@ -159,7 +159,7 @@ def _object(line: bytes, name: str, number: int) -> dict[str, Any]:
         if not isinstance(content[member], str):
             raise InputError(name, f"{member} must be a string, not {described(content[member])}")
     for member in _NUMBERS:
-        value = content.get(member)
+        value: Any = content.get(member)
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         is_number = is_number and abs(value) <= sys.float_info.max  # JSON has larger ones
         if not (value is None or is_number or (member == "value" and isinstance(value, str))):
