@@ -367,6 +367,7 @@ def _content(
         **({} if interval is None else {"interval": {"method": interval[0], "confidence": interval[1]}}),
         **({"bounds": _kinds_of_bounds(results)} if results.has_bounds else {}),
         "metrics": [str(spec) for spec in results.specs],
+        **({"asked": {str(spec): name for spec, name in results.asked.items()}} if results.asked else {}),
         "warnings": list(lines(results.notices, len(results.runs))),
         "notices": [notice.to_dict() for notice in results.notices],
         "failed": failed_to_dicts(results.failed),

@@ -12,8 +12,11 @@ from gradeval.errors import InputError, OptionError, described
 from gradeval.evaluation.results import Results, RunResult, SavedResult, SavedRun, is_summarized
 from gradeval.evaluation.runs import names_by_path, separate_runs
 from gradeval.evaluation.saved import (
+    asked_of_saved,
     check_same_inputs,
     common_metrics,
+    failed_of_saved,
+    interval_of_saved,
     is_saved,
     read_saved,
     saved_result,
@@ -23,9 +26,9 @@ from gradeval.evaluation.saved import (
 )
 from gradeval.formats.json import parse_json
 from gradeval.formats.lines import read_text
-from gradeval.formats.sources import Source
 from gradeval.notices import Notices
 from gradeval.options import DEFAULT_TIES, Options
+from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.tables.load import is_path, source_of
 
 
@@ -35,17 +38,28 @@ def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Results:
         >>> results.save("bm25.json")
         >>> gradeval.load("bm25.json").mean("bm25", "nDCG@10")
 
-    path: of the file, or what json.load() or Results.to_dict() gives. Without the values of queries, which
-    save() and 'gradeval -q' write, there are the means alone, and nothing can be compared. Metrics of strings
-    and ranges over ties are not read. Raises InputError for what is no saved result.
+    path: of the file, its JSON text, or what json.load() or Results.to_dict() gives. Without the values of
+    queries, which save() and 'gradeval -q' write, there are the means alone, and nothing can be compared.
+    Metrics of strings and ranges over ties are not read. Raises InputError for what is no saved result.
     """
-    name, content = ("results", dict(path)) if isinstance(path, Mapping) else _content(source_of(path))
-    results = joined([(None, saved_result(name, content, needs_values=False))])
-    return results.replace(qrels=str(content["qrels"].get("path", "")))
+    name, content = _content(path)
+    results = joined([(None, saved_result(name, content, needs_values=False))], with_stated=True)
+    interval = interval_of_saved(name, content)
+    return results.replace(
+        qrels=str(content["qrels"].get("path", "")),
+        failed=failed_of_saved(name, content),
+        asked=asked_of_saved(content, results.specs),
+        runs=tuple(run.replace(interval=interval) for run in results.runs),
+    )
 
 
-def _content(source: Source) -> tuple[str, Any]:
-    """The name and the JSON of a file."""
+def _content(data: Any) -> tuple[str, Any]:
+    """The name and the JSON of a file, or of what json.load() gives, or of a text."""
+    if isinstance(data, Mapping):
+        return "results", dict(data)
+    if isinstance(data, str) and data.lstrip().startswith("{"):
+        return "results", parse_json(data.encode("utf-8", "surrogateescape"), "results")
+    source = source_of(data)
     return source.name, parse_json(read_text(source), source.name)
 
 
@@ -75,13 +89,15 @@ def _saved_alone(data: Any) -> SavedResult:
     return read_saved(source)
 
 
-def joined(runs: Sequence[tuple[str | None, SavedResult]]) -> Results:
-    """The runs of (label, saved result) pairs, by the metrics that all have. Raises InputError for results of
-    other qrels or options than the first.
+def joined(runs: Sequence[tuple[str | None, SavedResult]], *, with_stated: bool = False) -> Results:
+    """The runs of (label, saved result) pairs, by the metrics that all have. with_stated: of one, with metrics
+    that have a summary alone. Raises InputError for results of other qrels or options than the first.
     """
     first = runs[0][1]
     has_means = any(run.summary is not None for run in first.runs)
     specs = specs_where(is_summarized, first.metrics) if has_means else specs_of_saved(first)
+    if with_stated and not has_means:
+        specs = [spec for spec in parse(first.metrics) if spec in specs or _is_stated(spec, first)]
     common, left_out = common_metrics(runs) if len(runs) > 1 else (specs, Notices())
     queries = tuple(dict.fromkeys(query for _, saved in runs for run in saved.runs for query in run.queries))
     results = Results(
@@ -105,6 +121,10 @@ def joined(runs: Sequence[tuple[str | None, SavedResult]]) -> Results:
     return results.replace(runs=tuple(joined_runs), given_notices=Notices((*notices, *left_out)))
 
 
+def _is_stated(spec: Spec, saved: SavedResult) -> bool:
+    return bool(saved.runs) and all(str(spec) in run.stated for run in saved.runs)
+
+
 def _as_run_result(run: SavedRun, results: Results) -> RunResult:
     """The run with its values for all queries of the results."""
     queries = results.queries
@@ -112,11 +132,12 @@ def _as_run_result(run: SavedRun, results: Results) -> RunResult:
     rows = np.array([position[query] for query in run.queries], np.int64)
     values = np.full((len(results.specs), len(queries)), np.nan)
     for row, spec in zip(values, results.specs, strict=True):
-        row[rows] = run.values.get(str(spec), 1.0)  # num_q counts each
+        row[rows] = run.values.get(str(spec), 1.0 if is_num_q(spec) else np.nan)  # num_q counts each
     counted = np.zeros(len(queries), np.bool_)
     counted[rows] = True
     of_queries = weights_of_saved(results.options, dict.fromkeys(queries))
     weights = None if of_queries is None else np.nan_to_num(of_queries)
     result = RunResult(run.name, run.name, run.sha256, values, counted, ties=run.ties or DEFAULT_TIES)
     result = result.replace(bounds=run.bounds_of(results.specs, rows, len(queries)))
-    return result.replace(depths=run.depths, weights=weights, summary=run.summary)
+    stated = {name: mean for name, mean in run.stated.items() if name != "num_q"}
+    return result.replace(depths=run.depths, weights=weights, summary=run.summary, stated=stated)

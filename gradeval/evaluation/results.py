@@ -102,6 +102,8 @@ class RunResult(Record, eq=False):
     missing: Bools | None = None  # which of the queries that are evaluated it lacks, (Q,), None where unknown
     judged: float | None = None  # the share of its first ranks that is judged, if known
     reduced: Reduced | None = None  # of all queries of the qrels, with unjudged documents, as Results.setting
+    # the saved summaries of metrics that have no values of queries, by name
+    stated: Mapping[str, float] = {}
 
     @property
     def queries(self) -> int:
@@ -113,6 +115,8 @@ class RunResult(Record, eq=False):
         if self.summary is not None:
             return self.summary
         means = summarize(specs, self.values, self.counted, self.weights)
+        stated = [m for m, spec in enumerate(specs) if str(spec) in self.stated]
+        means[stated] = [self.stated[str(specs[m])] for m in stated]
         limits: list[Floats] = []
         if self.interval is not None:
             limits = self._intervals(specs, means)
@@ -121,6 +125,7 @@ class RunResult(Record, eq=False):
             limits = [summarize(specs, values, self.counted, self.weights) for values in (low, high)]
             limits.append(summarize_expected(specs, expected, self.values, self.counted, weights=self.weights))
         undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
+        undefined[stated] = 0
         texts = {m: (self.counted_texts(m) or [""])[0] for m in self.texts}
         bounds = [] if self.bounds is None else [*self.bounds]
         of_bounds = tuple(summarize(specs, values, self.counted, self.weights) for values in bounds)
@@ -154,6 +159,7 @@ class RunResult(Record, eq=False):
             bounds=None if self.bounds is None else self.bounds[:, :, queries],
             weights=None if self.weights is None else self.weights[queries],
             missing=None if self.missing is None else self.missing[queries],
+            stated=self.stated if len(queries) == len(self.counted) else {},
         )
 
 
@@ -187,6 +193,7 @@ class SavedRun(Record, eq=False):
     depths: tuple[int, int, int, int, int] | None = None
     summary: Summary | None = None  # where it was saved without the values of queries
     bounds: Mapping[str, Floats] | None = None
+    stated: Mapping[str, float] = {}  # as of RunResult
 
     def bounds_of(self, specs: Sequence[Spec], rows: Ints | Sequence[int], queries: int) -> Floats | None:
         """As of RunResult, where its queries are these rows of all."""
@@ -250,12 +257,21 @@ class RunMeans(dict[str, float]):
         self._specs = specs
 
     def __getitem__(self, metric: str | Spec | Measure) -> float:
-        if isinstance(metric, str) and metric in self:
+        if isinstance(metric, str) and super().__contains__(metric):
             return super().__getitem__(metric)
         name = str(self._specs[position_of(metric, self._specs)])
-        if name not in self:
+        if not super().__contains__(name):
             raise MetricError(f"{name} has no summary")
         return super().__getitem__(name)
+
+    def __contains__(self, metric: object) -> bool:
+        return self.get(metric) is not None
+
+    def get(self, metric: Any, default: Any = None) -> Any:
+        try:
+            return self[metric]
+        except (GradevalError, TypeError):
+            return default
 
 
 class Results(Record, WithNotices, eq=False):
@@ -384,12 +400,13 @@ class Results(Record, WithNotices, eq=False):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write them atomically as JSON with the values of queries, which load() and every command in the place
-        of a run read. Raises GradevalError.
+        of a run read; without these where they were loaded without. Raises GradevalError.
         """
         from gradeval.formats.output import OutputFile
 
         file = OutputFile(os.fspath(path), (), "save")
-        file.write(self.render("json", per_query=True).encode("utf-8", "surrogateescape"))
+        has_values = all(run.summary is None for run in self.runs)
+        file.write(self.render("json", per_query=has_values).encode("utf-8", "surrogateescape"))
 
     def bibtex(self) -> str:
         """The sources of the metrics as BibTeX entries, each once."""

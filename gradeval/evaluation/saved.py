@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats
-from gradeval.errors import InputError, MetricError, OptionError, described, first_names, named
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError, described, first_names, named
 from gradeval.evaluation.caveats import Outcome, facts_of_saved, left_out_of_groups
 from gradeval.evaluation.depths import QUANTILES
 from gradeval.evaluation.plan import EvaluationSetting, Plan
@@ -41,6 +41,7 @@ from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.tables.load import is_file, is_path, source_of
 from gradeval.version import __version__, document_head
 
+LIMITS = ("low", "high")  # the keys of intervals and ranges
 _SAME = 1e-9  # of a summary and the mean of its values
 
 
@@ -200,6 +201,7 @@ def _run(
     if "summary" in content or "undefined" in content:
         _check_summary(run, specs, values, weights_of_saved(options, rows))
     bounds = _bounds(run, rows, specs, weights_of_saved(options, rows))
+    means = _numbers(run, {"": run.item("summary", dict)}, " in the summary") if "summary" in content else {}
     return SavedRun(
         name,
         run.item("sha256", (str, NoneType)),
@@ -208,6 +210,7 @@ def _run(
         ties,
         depths=None if depths is None else (*depths,),
         bounds=bounds,
+        stated={name: float(mean[0]) for name, mean in means.items() if name not in values},
     )
 
 
@@ -239,10 +242,48 @@ def _run_of_means(run: _Part, name: str, metrics: Sequence[str]) -> SavedRun:
         run.item("queries", int),
         np.array([float(means.get(str(spec), np.array([math.nan]))[0]) for spec in specs]),
         np.array([int(undefined.get(str(spec), 0)) for spec in specs], np.int64),
-        (),
+        _limits_of_means(run, specs),
         {},
     )
     return SavedRun(name, run.item("sha256", (str, NoneType)), (), {}, summary=summary)
+
+
+def _limits_of_means(run: _Part, specs: Sequence[Spec]) -> tuple[Floats, ...]:
+    """The limits of the intervals, or over ties, where they were saved; NaN where a metric has none."""
+    limits = [
+        _numbers(run, {"": run.item(name, dict)}, f" of {name}") for name in LIMITS if name in run.content
+    ]
+    nothing = np.array([math.nan])
+    return tuple(np.array([float(limit.get(str(spec), nothing)[0]) for spec in specs]) for limit in limits)
+
+
+def interval_of_saved(path: str, content: Mapping[str, Any]) -> tuple[str, float] | None:
+    """The method and the confidence of the intervals, None without. Raises InputError."""
+    if "interval" not in content:
+        return None
+    interval = _Part(path, content, "").part("interval")
+    method, confidence = interval.item("method", str), interval.item("confidence", (int, float))
+    try:
+        Options(interval=method, confidence=confidence)
+    except OptionError as error:
+        raise InputError(path, f"the interval in it is not valid ({error})") from None
+    return method, float(confidence)
+
+
+def failed_of_saved(path: str, content: Mapping[str, Any]) -> tuple[FailedRun, ...]:
+    """The runs that could not be evaluated. Raises InputError."""
+    parts = [_Part(path, run, " of a failed run") for run in content.get("failed", ()) if isinstance(run, dict)]
+    return tuple(
+        FailedRun(part.item("path", str), GradevalError("\n".join(map(str, part.item("errors", list)))))
+        for part in parts
+    )
+
+
+def asked_of_saved(content: Mapping[str, Any], specs: Sequence[Spec]) -> dict[Spec, str]:
+    """What metrics were asked for as, where that is another name of theirs."""
+    asked = content.get("asked")
+    names = asked if isinstance(asked, dict) else {}
+    return {spec: str(names[str(spec)]) for spec in specs if str(spec) in names}
 
 
 def specs_where(is_chosen: Callable[[Spec], bool], metrics: Sequence[str]) -> list[Spec]:

@@ -20,6 +20,8 @@ def test_a_run_by_any_name_of_a_metric() -> None:
     assert [*means] == ["RR@10", "AP", "nDCG@5", "nDCG@10"]
     assert means["MRR@10"] == means["RR@10"] == means["recip_rank@10"] == results.mean("x", "RR@10")
     assert results.run(1)["ndcg_cut_10"] == results.mean("y", "nDCG@10")
+    assert "MRR@10" in means and means.get("map") == means["AP"] and means.get("P@5", 2) == 2
+    assert "P@5" not in means and "runid" not in means and 1.5 not in means
     raises(gradeval.MetricError, "P@5 was not evaluated", means.__getitem__, "P@5")
     raises(gradeval.GradevalError, "unknown run", results.run, "z")
 
@@ -68,6 +70,19 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     Path(tmp_path / "other").write_text("{}")
     raises(gradeval.InputError, "this JSON is not a saved result", gradeval.load, tmp_path / "other")
     raises(gradeval.InputError, "no such file", gradeval.load, tmp_path / "none")
+
+
+def test_what_loaded_results_keep(tmp_path: Path) -> None:
+    runs = {**RUNS, "broken": str(tmp_path / "none.run")}
+    results = gradeval.evaluate(QRELS, runs, "MRR@10 gm_map gm_bpref num_q", interval="t", errors="keep")
+    results.save(tmp_path / "saved.json")
+    loaded = gradeval.load(tmp_path / "saved.json")
+    means = gradeval.load(results.render("json"))
+    means.save(tmp_path / "means.json")
+    for other in (loaded, means, gradeval.load(tmp_path / "means.json")):
+        assert other.render("tsv") == results.render("tsv") and other.asked == results.asked
+        assert [str(one.error) for one in other.failed] == [str(one.error) for one in results.failed] != []
+    raises(gradeval.InputError, "^results:1: ", gradeval.load, '{"gradeval": ')
 
 
 def test_the_catalogue() -> None:

@@ -337,6 +337,12 @@ class GateReport(Printable):
         """Whether all checks held."""
         return self.exit_code == 0
 
+    def __bool__(self) -> bool:
+        return self.held
+
+    def __repr__(self) -> str:
+        return f"GateReport({self.verdict}, checks={len(self.outcomes)}, held={self.counts['held']})"
+
     @property
     def exit_code(self) -> int:
         """0: all checks held. 1: some did not. 2: they could not all be judged, or there are none."""

@@ -19,12 +19,13 @@ def test_checks_of_data_results_and_files(tmp_path: Path) -> None:
         gradeval.evaluate(QRELS, {name: run}, "AP P@1") for name, run in (("good", GOOD), ("bad", BAD))
     )
     report = gradeval.gate(QRELS, GOOD, require=["AP >= 0.9", "coverage >= 100%"], name="nightly")
-    assert isinstance(report, GateReport) and report.held and report.exit_code == 0
+    assert isinstance(report, GateReport) and report and report.held and report.exit_code == 0
+    assert repr(report) == "GateReport(held, checks=2, held=2)"
     assert "nightly" in str(report) and [outcome.verdict for outcome in report.outcomes] == ["held"] * 2
     bad.save(tmp_path / "bad.json")
     for run in (bad, str(tmp_path / "bad.json")):
         failed = gradeval.gate(run, require="AP >= 0.9", worst=1)
-        assert not failed.held and failed.exit_code == 1 and len(failed.outcomes[0].worst) == 1
+        assert not failed and failed.exit_code == 1 and len(failed.outcomes[0].worst) == 1
         fell = gradeval.gate(run, baseline=good, max_drop="AP 2%")
         of_runs = gradeval.gate(QRELS, {"bad": BAD}, baseline={"good": GOOD}, max_drop="AP 2%")
         assert not fell.held and fell.render("tsv") == of_runs.render("tsv")
