@@ -13,7 +13,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, echo_error, on_terminal, with_job, write
 from gradeval.errors import OptionError, described
-from gradeval.registry.synonyms import synonyms
+from gradeval.registry.synonyms import is_in, synonyms
 
 PAGES = Path(__file__).parents[1] / "guide"
 TOPICS = (  # in the order of the list
@@ -100,7 +100,8 @@ def _found(word: str, topic: str | None) -> str:
         raise click.UsageError("TOPIC and --search are mutually exclusive.")
     if not word.strip():
         raise click.UsageError("--search requires a word.")
-    texts = (word, *synonyms(word))
+    others = synonyms(word)
+    texts = (*others, word) if "@" in "".join(others) else (word, *others)  # P@10 before precision … at … 10
     lines = [line for text in texts for line in _lines_with(text, _PAGES)]
     lines = lines or _lines_with(word, ("changelog",))
     if not lines:
@@ -119,15 +120,17 @@ def _topics() -> str:
 
 def _lines_with(text: str, topics: Sequence[str]) -> list[str]:
     """The lines of these pages with this text, else those with all of its words, else the first lines of
-    paragraphs with these; in lower case or not, after their topic and heading.
+    paragraphs with these, else the lines in which the words are parts of others; in lower case or not, after
+    their topic and heading.
     """
     text = " ".join(text.lower().split())
     words = text.split()
     lines = list(_lines(topics))
     for found in (
+        [line for line in lines if is_in(text, line.text.lower())],
+        [line for line in lines if all(is_in(word, line.text.lower()) for word in words)],
+        [line for line in lines if all(is_in(word, line.paragraph) for word in words)],
         [line for line in lines if text in line.text.lower()],
-        [line for line in lines if all(word in line.text.lower() for word in words)],
-        [line for line in lines if all(word in line.paragraph for word in words)],
     ):
         first = {line.paragraph: f"{line.topic}: {line.heading}: {line.text}\n" for line in reversed(found)}
         if found:

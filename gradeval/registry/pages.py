@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from shlex import quote
 from textwrap import TextWrapper
 from typing import Any
 
@@ -41,7 +42,7 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     if not any(rows.values()):
         raise MetricError(
             "no metric fits all of these",
-            hint="'gradeval metrics' lists them, 'gradeval guide --search' the guide",
+            hint=f"'gradeval metrics' lists them, \"gradeval guide --search {quote(word)}\" searches the guide",
         )
     return listed(rows, has_groups=not (family or word or graded))
 
@@ -74,6 +75,7 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
     ranks = {}
     word = normalized(word).replace("_", " ")  # pages have no cutoffs
     words = list(map(re.escape, word.split()))
+    without_cutoff = re.sub(r"( ?@ ?| at )k$", "", word)
     for metric in metrics:
         try:
             parts = _parts(metric, WIDTH)
@@ -87,7 +89,7 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
         searches = [(text, form) for text in (head, page) for form in (r"(?<!\w){}(?!\w)", "{}")]
         hits = [all(re.search(form.format(part), text) for part in words) for text, form in searches]
         begins = re.match(rf"{re.escape(word)}(?!\w)", summary) and any(hits)
-        order = [summary.rstrip(".") == word, metric is named, begins, *hits]
+        order = [summary.rstrip(".") == without_cutoff, metric is named, begins, *hits]
         if any(order):
             ranks[metric] = list(map(bool, order)).index(True)
     return sorted(ranks, key=ranks.__getitem__)

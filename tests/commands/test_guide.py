@@ -75,14 +75,19 @@ def test_search_by_words_and_synonyms() -> None:
         "chunk",
         "LLM",
         "early stopping",
-        "RBO",
-        "precision at 10",
     ):
-        assert gradeval("guide", "--search", words).out or words in ("RBO", "precision at 10"), words
-    first = {"rank correlation": "tau", "precision at 10": "P", "RBO": "Compat", "hit rate": "Success"}
+        assert gradeval("guide", "--search", words).out, words
+    found = gradeval("guide", "--search", "RBO").out
+    assert "RBO" in found.splitlines()[0] and "--verbose" not in found
+    assert "P@10" in gradeval("guide", "--search", "precision at 10").out.splitlines()[0]
+    for words, same in (("leader board", "leaderboard"), ("early-stopping", "early stopping")):
+        assert gradeval("guide", "--search", same).out in gradeval("guide", "--search", words).out
+    first = {"rank correlation": "tau", "RBO": "Compat", "hit rate": "Success"}
     for words, metric in first.items():
         listed = gradeval("metrics", "--search", words).out.splitlines()
         assert metric in [line.split()[0] for line in listed[1:5] if line], words
+    assert gradeval("metrics", "--search", "precision at 10").out.splitlines()[1].split()[0] == "P"
+    assert "\"gradeval guide --search 'early stopping'\"" in fails("metrics", "--search", "early stopping")
 
 
 def test_unknown_topics() -> None:
