@@ -80,13 +80,13 @@ INTRODUCTION = """\
 gradeval evaluates rankings against relevance judgments, as trec_eval does.
 
   gradeval qrels.txt bm25.run                     the default metrics
-  gradeval qrels.txt bm25.run dense.run -m basic  several runs, by the metrics that most papers report
-  gradeval compare qrels.txt bm25.run dense.run   is the second run better than the first
+  gradeval qrels.txt bm25.run dense.run -m basic  several, by common metrics
+  gradeval compare qrels.txt bm25.run dense.run   is the second better
 
 More:
   gradeval -h           the most important options
   gradeval --help       all options and commands, with examples
-  gradeval COMMAND -h   compare, explain, gate, batch, plot, report, study, validate, convert and others
+  gradeval COMMAND -h   compare, explain, gate, batch, plot, report and others
   gradeval metrics      all metrics
   gradeval guide        the user guide
 """
@@ -156,8 +156,11 @@ class _EvalByDefault(CommandGroup):
 
     def brief_help(self, ctx: click.Context) -> str:
         """That of eval, and the names of the commands."""
+        from gradeval.registry.catalogue import hanging
+
         text = _command("eval").brief_help(ctx)  # type: ignore[attr-defined]
-        return f"{text}\nCommands: {', '.join(self.list_commands(ctx))}."
+        commands = f"Commands: {', '.join(self.list_commands(ctx))}."
+        return f"{text}\n{hanging(commands, 2, ctx.make_formatter().width)}"
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Completions of the first word: options of the group and of eval, files, commands."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, echo_error, on_terminal, with_job, write
 from gradeval.errors import OptionError, described
+from gradeval.registry.catalogue import hanging
 from gradeval.registry.synonyms import is_in, synonyms
 
 PAGES = Path(__file__).parents[1] / "guide"
@@ -69,9 +70,10 @@ def guide_command(job: Job, topic: str | None, name: str | None, word: str | Non
     if name is not None:
         text = _schema(name, topic, word)
     elif word is not None:
-        text = _found(word, topic)
+        lines = _found(word, topic).splitlines()
+        text = "".join(f"{hanging(line, 2, job.style['width'])}\n" for line in lines)
     elif topic is None:
-        text = _topics()
+        text = _topics(job.style["width"])
     elif job.on_terminal:
         from gradeval.render.table import page
 
@@ -109,13 +111,12 @@ def _found(word: str, topic: str | None) -> str:
     return "".join(dict.fromkeys(lines))
 
 
-def _topics() -> str:
-    """A line for each page: its first paragraph."""
-    width = max(map(len, TOPICS))
-    lines = [f"{name:<{width}}  {text_of(name).splitlines()[2]}\n" for name in TOPICS]
-    return (
-        "".join(lines) + "\n'gradeval guide TOPIC' shows a page, 'gradeval guide --search WORD' finds a word.\n"
-    )
+def _topics(width: int | None) -> str:
+    """A line for each page, its first paragraph, in lines of this width."""
+    size = max(map(len, TOPICS))
+    rows = [f"{name:<{size}}  {text_of(name).splitlines()[2]}" for name in TOPICS]
+    end = hanging("'gradeval guide TOPIC' shows a page, 'gradeval guide --search WORD' finds a word.", 0, width)
+    return "".join(f"{hanging(row, size + 2, width)}\n" for row in rows) + f"\n{end}\n"
 
 
 def _lines_with(text: str, topics: Sequence[str]) -> list[str]:
@@ -126,18 +127,16 @@ def _lines_with(text: str, topics: Sequence[str]) -> list[str]:
     text = " ".join(text.lower().split())
     words = text.split()
     lines = list(_lines(topics))
-    for found in (
-        [line for line in lines if is_in(text, line.text.lower())],
-        [line for line in lines if all(is_in(word, line.text.lower()) for word in words)],
-        [line for line in lines if all(is_in(word, line.paragraph) for word in words)],
-        [line for line in lines if text in line.text.lower()],
-    ):
-        first = {line.paragraph: f"{line.topic}: {line.heading}: {line.text}\n" for line in reversed(found)}
-        if found:
-            is_of_lines = all(word in line.text.lower() for line in found for word in words)
-            every = [f"{line.topic}: {line.heading}: {line.text}\n" for line in found]
-            return every if is_of_lines else list(reversed(first.values()))
-    return []
+    if matches := (_matches(lines, [text]) or _matches(lines, words)):
+        return list(map(str, matches))
+    if matches := [line for line in lines if all(is_in(word, line.paragraph) for word in words)]:
+        first = {line.paragraph: str(line) for line in reversed(matches)}
+        return list(reversed(first.values()))
+    return [str(line) for line in lines if text in line.text.lower()]
+
+
+def _matches(lines: Iterable[_Line], words: Sequence[str]) -> list[_Line]:
+    return [line for line in lines if all(is_in(word, line.text.lower()) for word in words)]
 
 
 class _Line(NamedTuple):
@@ -147,6 +146,9 @@ class _Line(NamedTuple):
     heading: str
     text: str
     paragraph: str  # the text between empty lines that it is in, in lower case
+
+    def __str__(self) -> str:
+        return f"{self.topic}: {self.heading}: {self.text}\n"
 
 
 def _lines(topics: Sequence[str]) -> Iterator[_Line]:
@@ -199,18 +201,18 @@ def metrics_command(
 
         write(text_of_vectors(names))
         return
+    width = get_terminal_size().columns if on_terminal() else None
     if not (names or graded or search):
         from gradeval.registry import catalogue
 
         if not catalogue.has_plugins():  # the list of our own needs no numpy
-            write(catalogue.table(family) + "\n")
+            write(catalogue.table(family, width) + "\n")
             return
 
     from gradeval.registry.pages import WIDTH, page, table
     from gradeval.registry.spec import load_plugins
 
-    width = get_terminal_size().columns if on_terminal() else WIDTH
-    text = "\n\n".join(page(name, width) for name in names) if names else table(family, search, graded)
-    write(text + "\n")
+    text = "\n\n".join(page(name, width or WIDTH) for name in names)
+    write((text or table(family, search, graded, width=width)) + "\n")
     for failed in () if names else load_plugins():
         echo_error(f"warning: {failed}")

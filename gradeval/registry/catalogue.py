@@ -76,9 +76,9 @@ def homes() -> dict[str, str]:
     return {fold(name): metric.module for metric in declarations() for name in metric.names}
 
 
-def table(family: str = "") -> str:
+def table(family: str = "", width: int | None = None) -> str:
     """The built-in metrics with their summaries, by family; then, without a family, the groups. family: part of
-    the name of one. Raises MetricError if there are none.
+    the name of one. width: of the lines, None for any. Raises MetricError if there are none.
     """
     metrics = [metric for metric in declarations() if family.lower() in metric.family.lower()]
     families = sorted({metric.family for metric in metrics or declarations()}, key=str.lower)
@@ -88,23 +88,35 @@ def table(family: str = "") -> str:
         name: [(in_ascii(metric.names[0]), metric.summary) for metric in metrics if metric.family == name]
         for name in families
     }
-    return listed(rows, has_groups=not family)
+    return listed(rows, has_groups=not family, width=width)
 
 
-def listed(rows: dict[str, list[tuple[str, str]]], *, has_groups: bool) -> str:
+def hanging(text: str, indent: int, width: int | None) -> str:
+    """The text in lines of this width, all but the first of them indented; None for one line."""
+    if width is None or len(text) <= width:
+        return text
+    from textwrap import fill
+
+    return fill(text, width, subsequent_indent=" " * indent, break_on_hyphens=False)
+
+
+def listed(rows: dict[str, list[tuple[str, str]]], *, has_groups: bool, width: int | None = None) -> str:
     """The text of table(): headings with (name, description) below, and where to read more. has_groups: whether
-    it lists the groups of metrics too.
+    it lists the groups of metrics too. width: of the lines, None for any.
     """
-    width = max(len(name) for part in rows.values() for name, _ in part)
+    size = max(len(name) for part in rows.values() for name, _ in part)
     if has_groups:
         from gradeval.registry.dialects import GROUPS  # large, and only the list of all has them
 
         rows["groups"] = [(name, group.about) for name, group in GROUPS.items()]
     parts = (
-        "\n".join([heading, *(f"  {name:<{width}}  {about}" for name, about in part), ""])
+        "\n".join(
+            [heading, *(hanging(f"  {name:<{size}}  {about}", size + 4, width) for name, about in part), ""]
+        )
         for heading, part in rows.items()
     )
-    return "\n".join([*parts, "'gradeval metrics NAME' shows the formula, parameters and source of a metric."])
+    end = "'gradeval metrics NAME' shows the formula, parameters and source of a metric."
+    return "\n".join([*parts, end])
 
 
 def has_plugins() -> bool:

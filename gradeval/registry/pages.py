@@ -27,10 +27,11 @@ WIDTH = 105  # of the pages in the docstrings
 _RETURNS = re.compile(r"^Returns .*?^(Source: )", re.MULTILINE | re.DOTALL)  # for readers of the code
 
 
-def table(family: str = "", word: str = "", graded: bool = False) -> str:
+def table(family: str = "", word: str = "", graded: bool = False, *, width: int | None = None) -> str:
     """The metrics with their summaries, by family; then the groups. Raises MetricError if there are none.
     family: part of the name of a family. word: part of a name or of the text of the page, for those metrics
     only, the best matches first. graded: those only that distinguish grades above the relevance threshold.
+    width: of the lines, None for any.
     """
     load_plugins()
     metrics = _of_families(family)
@@ -44,7 +45,7 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
             "no metric fits all of these",
             hint=f"'gradeval metrics' lists them, \"gradeval guide --search {quote(word)}\" searches the guide",
         )
-    return listed(rows, has_groups=not (family or word or graded))
+    return listed(rows, has_groups=not (family or word or graded), width=width)
 
 
 def _of_families(family: str) -> list[Metric]:

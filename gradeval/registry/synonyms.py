@@ -50,9 +50,9 @@ def synonyms(text: str) -> list[str]:
     """The text with each phrase that has other words replaced by these; nothing where none has."""
     text = " ".join(text.lower().split())
     at_cutoff = re.fullmatch(rf"({'|'.join(_SYMBOLS)}) (?:at |@ ?)(\d+)", text)
-    found = [f"{_SYMBOLS[at_cutoff[1]]}@{at_cutoff[2]}"] if at_cutoff else []
+    same = [f"{_SYMBOLS[at_cutoff[1]]}@{at_cutoff[2]}"] if at_cutoff else []
     for phrase, others in _SYNONYMS.items():
         pattern = rf"(?<!\w){re.escape(phrase)}(?!\w)"
         if re.search(pattern, text):
-            found += [re.sub(pattern, re.escape(other), text).replace("\\", "") for other in others]
-    return found
+            same += [re.sub(pattern, re.escape(other), text).replace("\\", "") for other in others]
+    return same

@@ -52,6 +52,16 @@ def test_metrics_are_no_files() -> None:
     assert fails("q", "none") == "none: no such file. Check the path"
 
 
+@each("line", ["", "-h", "metrics", "metrics --search precision", "guide", "guide --search bootstrap"])
+def test_a_terminal_of_80_columns(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = gradeval(*line.split(), terminal=True)
+    lines = (done.out or done.err).splitlines()
+    assert lines and max(map(len, lines)) <= 80
+    if line not in ("", "-h"):
+        assert len(gradeval(*line.split()).out.splitlines()) < len(lines)  # in a pipe they are whole
+
+
 @each("line, said", [
     ("q r ndgc@10", "ndgc@10: no such file. Did you mean nDCG@10? It is written -m nDCG@10."),
     ("q r mapp", "-m "),

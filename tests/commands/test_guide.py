@@ -77,8 +77,8 @@ def test_search_by_words_and_synonyms() -> None:
         "early stopping",
     ):
         assert gradeval("guide", "--search", words).out, words
-    found = gradeval("guide", "--search", "RBO").out
-    assert "RBO" in found.splitlines()[0] and "--verbose" not in found
+    text = gradeval("guide", "--search", "RBO").out
+    assert "RBO" in text.splitlines()[0] and "--verbose" not in text
     assert "P@10" in gradeval("guide", "--search", "precision at 10").out.splitlines()[0]
     for words, same in (("leader board", "leaderboard"), ("early-stopping", "early stopping")):
         assert gradeval("guide", "--search", same).out in gradeval("guide", "--search", words).out
