@@ -168,6 +168,12 @@ def text_of(topic: str) -> str:
     return (PAGES / f"{topic}.md").read_text("utf-8")
 
 
+def _terminal_width() -> int | None:
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns if on_terminal() else None
+
+
 @click.command("metrics", cls=cli.Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=cli.complete_metric)
 @cli.option("--family", "List the metrics of a family.", "NAME", default="")
@@ -184,8 +190,6 @@ def metrics_command(
     names: tuple[str, ...], family: str, graded: bool, search: str, vectors: bool, bibtex: bool
 ) -> None:
     """List the metrics, or show the formula, parameters, range and source of NAME."""
-    from shutil import get_terminal_size
-
     if (names or vectors or bibtex) and (family or graded or search):
         message = "NAME, --vectors or --bibtex and --family, --graded or --search are mutually exclusive."
         raise click.UsageError(message)
@@ -201,7 +205,7 @@ def metrics_command(
 
         write(text_of_vectors(names))
         return
-    width = get_terminal_size().columns if on_terminal() else None
+    width = _terminal_width()
     if not (names or graded or search):
         from gradeval.registry import catalogue
 
@@ -214,5 +218,6 @@ def metrics_command(
 
     text = "\n\n".join(page(name, width or WIDTH) for name in names)
     write((text or table(family, search, graded, width=width)) + "\n")
-    for failed in () if names else load_plugins():
-        echo_error(f"warning: {failed}")
+    if not names:
+        for failed in load_plugins():
+            echo_error(f"warning: {failed}")
