@@ -49,18 +49,31 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
 
 
 def _are_rankings(mapping: Mapping[Any, Any]) -> bool:
-    """Whether each query has a list of ids of documents, the best first."""
+    """Whether each query has documents without a dict: ids, the best first, or (document, score) pairs, which
+    are read; a set of ids or an array, which is an error of a run.
+    """
 
     def is_ranking(value: Any) -> bool:
-        return isinstance(value, (list, tuple)) and all(isinstance(item, (str, int)) for item in value)
+        if isinstance(value, np.ndarray):
+            return value.ndim == 1 and value.dtype.kind in "biufUS"
+        if not isinstance(value, (list, tuple, set, frozenset)):
+            return False
+        return all(isinstance(item, (str, int)) for item in value) or shapes.are_pairs(value)
+
+    from gradeval.formats import shapes
 
     return bool(mapping) and all(map(is_ranking, mapping.values()))
 
 
 def _is_record(item: Any) -> bool:
     """Whether it is a row by the names of columns, not a run {query: {document: score}}."""
+    from gradeval.formats.shapes import are_names
+
     parts = (Mapping, list, tuple, np.ndarray)
-    return isinstance(item, Mapping) and not any(isinstance(value, parts) for value in item.values())
+    if not isinstance(item, Mapping):
+        return False
+    are_parts = [isinstance(value, parts) for value in item.values()]
+    return not any(are_parts) or (not all(are_parts) and are_names([*item]))  # beside metadata or an embedding
 
 
 def _is_one(value: Any) -> bool:

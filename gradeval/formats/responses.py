@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import BlockTable
-from gradeval.formats.csv import Chosen, chosen_table
+from gradeval.formats.csv import Chosen, check_has, chosen_table
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.format import QRELS_FIRST, Format
 from gradeval.formats.json import Lists, lists_columns, parse_json, read_whole
 from gradeval.formats.sources import Source
 from gradeval.notices import many
-from gradeval.options import OF_SCORES, Options
+from gradeval.options import OF_SCORES, LaterIds, Options
 
 _ELASTIC = "Elasticsearch or OpenSearch"
 _OF_SOLR = {"responseHeader", "grouped"}
@@ -95,7 +95,7 @@ def table(source: Source, number: str, options: Options) -> BlockTable:
     if not any(hits):
         raise InputError(source.name, "no data: no response has hits")
     names = [*dict.fromkeys(chain.from_iterable(hit for hit in chain(*hits) if isinstance(hit, dict)))]
-    chosen = _choose(names, dict(options.columns))
+    chosen = _choose(names, dict(options.columns), source.name)
     documents = [_ranked(of_response, chosen) for of_response in hits]
     lists = Lists(responses.paths, queries, documents)
     return chosen_table(source, names, chosen, lists_columns, lambda: iter([lists]))
@@ -140,6 +140,8 @@ def _queries(responses: _Responses, query_ids: Any, name: str) -> list[Any]:
     if not responses.names_missing:
         return [*responses.queries]
     count = len(responses.contents)
+    if isinstance(query_ids, LaterIds):  # before any is known, for the names of the members alone
+        return [*map(str, range(count))]
     engine = _engine(responses.contents[0]) if count else _ELASTIC
     if not isinstance(query_ids, tuple):
         message = f"this is a response of {engine}, which does not name its query"
@@ -207,8 +209,11 @@ def _reason(error: Any) -> str:
     return ": ".join(texts) or described(error)
 
 
-def _choose(names: Sequence[str], by_role: Mapping[str, str]) -> Chosen:
-    """The members of hits that are read."""
+def _choose(names: Sequence[str], by_role: Mapping[str, str], path: str) -> Chosen:
+    """The members of hits that are read. Raises InputError where a member of scores is missing."""
+    for role in OF_SCORES:
+        if role in by_role:
+            check_has(names, by_role[role], path)
     document = by_role.get("document", "")
     if document not in names:
         document = "_id" if "_id" in names or "id" not in names else "id"

@@ -15,21 +15,28 @@ def records_of(data: Any) -> Sequence[Mapping[str, Any]] | None:
     if isinstance(data, Mapping):
         columns = list(data.values())
         is_table = len(columns) > 2 and all(isinstance(column, (list, tuple, np.ndarray)) for column in columns)
-        if not is_table or len({len(column) for column in columns}) > 1 or not _are_columns([*data]):
+        if not is_table or len({len(column) for column in columns}) > 1 or not are_names([*data]):
             return None
         return [dict(zip(data, row, strict=True)) for row in zip(*columns, strict=True)]
     is_list = isinstance(data, (list, tuple)) and bool(data)
     return data if is_list and all(isinstance(row, Mapping) for row in data) else None
 
 
-def _are_columns(names: Sequence[Any]) -> bool:
+def are_names(names: Sequence[Any]) -> bool:
     """Whether these are names of columns, two of which a table must have."""
     return all(isinstance(name, str) for name in names) and are_columns(names, {})
 
 
+def are_pairs(documents: Any) -> bool:
+    """Whether these are (document, score) pairs."""
+    are_rows = bool(documents) and all(isinstance(row, (tuple, list)) and len(row) == 2 for row in documents)
+    return are_rows and all(isinstance(row[0], str) for row in documents)
+
+
 def nested(data: Mapping[Any, Any], number: str) -> Mapping[Any, Any]:
-    """{query: {document: number}}, also of {query: [document, …]}, a run in order, the best first, and of
-    {query: {document, …}}, the relevant documents of qrels. Raises ValueError for a document twice.
+    """{query: {document: number}}, also of {query: [document, …]}, a run in order, the best first, of
+    {query: [(document, score), …]}, and of {query: {document, …}}, the relevant documents of qrels. Raises
+    ValueError for a document twice.
     """
     kinds = {type(documents) for documents in data.values()}
     if number == "grade" and kinds and kinds <= {set, frozenset}:
@@ -39,8 +46,12 @@ def nested(data: Mapping[Any, Any], number: str) -> Mapping[Any, Any]:
     runs = {}
     for query, documents in data.items():
         count = len(documents)
-        runs[query] = {document: count - place for place, document in enumerate(documents)}
+        ids = [document for document, _ in documents] if are_pairs(documents) else documents
+        if ids is documents:
+            runs[query] = {document: count - place for place, document in enumerate(documents)}
+        else:
+            runs[query] = dict(documents)
         if len(runs[query]) < count:
-            twice = next(document for document in documents if documents.count(document) > 1)
+            twice = next(document for document in ids if ids.count(document) > 1)
             raise ValueError(f"query {query!r} has document {twice!r} twice")
     return runs

@@ -35,6 +35,8 @@ def test_all_shapes_are_read_alike() -> None:
     for qrels in judged:
         np.testing.assert_array_equal(gradeval.evaluate(qrels, RUN, METRICS).means, expected)
     runs: list[Any] = [records(RUN, "score"), columns(records(RUN, "score")), rankings()]
+    runs.append([{**row, "more": {"x": [1]}, "embedding": [0.5]} for row in runs[0]])
+    runs.append({query: [*scores.items()] for query, scores in RUN.items()})
     runs.append({name: np.array(column) for name, column in runs[1].items() if name != "more"})
     for run in runs:
         for given in (run, {"r": run}, [run]):
@@ -57,6 +59,17 @@ def test_what_is_wrong_with_them() -> None:
     del broken[1]["doc_id"]
     raises(gradeval.InputError, ":2: the record has no 'doc_id'", gradeval.evaluate, QRELS, broken, "AP")
     raises(gradeval.InputError, "no query column", gradeval.evaluate, QRELS, [{"a": 1, "b": 2}], "AP")
+    for unscored in ({"a", "b"}, np.array([1.0, 2.0])):
+        raises(
+            gradeval.InputError,
+            "query 'q1': .* is not a dict",
+            gradeval.evaluate,
+            QRELS,
+            {"q1": unscored},
+            "AP",
+        )
+    pairs = {"q1": [("a", 1.0), ("a", 2.0)]}
+    raises(gradeval.InputError, "query 'q1' has document 'a' twice", gradeval.evaluate, QRELS, pairs, "AP")
     twice = {"q1": ["a", "b", "a"]}
     with pytest.raises(gradeval.InputError, match="document 'a' twice"):
         gradeval.evaluate(QRELS, twice, "AP")

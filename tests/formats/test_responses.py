@@ -84,6 +84,8 @@ def test_responses(form, indent, put):
 def test_one_response(put):
     for content in (SCORED, {"hits": {"hits": SCORED["hits"]["hits"]}}, NAMED["Solr"]["q"]):
         assert read(put(written(content)), query_ids="q")[0] == ROWS[:2]
+    with pytest.raises(gradeval.InputError, match="no column named 'none'; the columns are '_index', '_id'"):
+        read(put(written(SCORED)), query_ids="q", columns="score=none")
     other = solr({"id": 1, "docno": "é", "rank": 1}, {"id": 2, "docno": "b", "rank": 2})
     assert read(put(written(other)), query_ids="q", columns="document=docno,rank=rank")[0] == [
         ("q", "é", -1.0), ("q", "b", -2.0)
