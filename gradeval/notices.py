@@ -263,11 +263,7 @@ class NoticeKind(Enum):
         "them to {total:,} at most"
     )
     # of pools
-    FORECAST = Row(
-        "{rule}: {metric:?{count:judgment decides|judgments decide} its sign, if all turn out 0|judgments of 0 "
-        "do not decide its sign}",
-        is_note=True,
-    )
+    FORECAST = Row("{rule}", is_note=True)
     # of differences between rankings
     ONLY_OLD = Row(
         "{subject}: {count:query|queries} of {rule} {count:?is|are} not in the run{queries: (#)}, excluded",

@@ -21,10 +21,7 @@ _ROUNDING = 1e-12  # a sum in another order may end in another last digit
 
 
 def check_bounds(specs: Sequence[Spec]) -> None:
-    """Raise MetricError where no metric has bounds, and for one of condensed lists."""
-    for spec in specs:
-        if spec.params.get("judged_only"):
-            raise MetricError(f"{spec}: bounds are over unjudged documents, which judged_only removes")
+    """Raise MetricError where no metric has bounds, as those of condensed lists."""
     if all(spec.bounds == NO_BOUNDS for spec in specs):
         load()
         having = [metric.name for metric in REGISTRY.values() if metric.bounds is not None]

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, cached_property
 from gradeval.arrays.threads import default_jobs, forked_map, ordered_map
-from gradeval.errors import GradevalError, InputError, OptionError, described
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError, described
 from gradeval.evaluation.caveats import (
     Facts,
     LaterCaveats,
@@ -31,7 +31,7 @@ from gradeval.formats.sources import Source, Watch
 from gradeval.notices import EvaluationWarning, Notice, NoticeKind, Notices, sentences
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.records import Record
-from gradeval.registry.spec import Metrics, asked_names, parse, single_names
+from gradeval.registry.spec import Metrics, Spec, asked_names, parse, single_names
 from gradeval.render.printable import of_kind, warn, warned
 from gradeval.tables import load
 from gradeval.tables.load import Run
@@ -124,6 +124,16 @@ _ENDED = "a process that evaluates runs has ended, and so it was not evaluated"
 _WORTH_PROCESSES = 1 << 23  # bytes besides the largest run; fewer are read before processes have begun
 
 
+def _check_unjudged(specs: Sequence[Spec]) -> None:
+    """Raise MetricError for a metric of condensed lists, as for the option judged_only."""
+    for spec in specs:
+        if spec.params.get("judged_only"):
+            message = (
+                "judged_only removes the unjudged documents, which --unjudged-grade (unjudged_grade=) grades"
+            )
+            raise MetricError(f"{spec}: {message}. Leave out one of them")
+
+
 class Evaluation:
     """Runs are evaluated by a plan, with judgments that are read once."""
 
@@ -141,6 +151,8 @@ class Evaluation:
             from gradeval.evaluation.bounds import check_bounds  # which few need
 
             check_bounds(self.plan.metrics)
+        if options.unjudged_grade is not None:
+            _check_unjudged(self.plan.specs)
         self.setting = EvaluationSetting.of(self.plan, self.qrels)  # an error before runs are read
         self._wanted: Wanted | None = None
         if plan.keeps_unjudged:

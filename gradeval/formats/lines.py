@@ -281,7 +281,7 @@ def _documents_of_json(content: Any, name: str) -> tuple[tuple[str, str], ...]:
     of_queries = content.items() if isinstance(content, dict) else [("", content)]
     pairs: dict[tuple[str, str], None] = {}
     for query, documents in of_queries:
-        is_list = isinstance(documents, list) and all(isinstance(one, str) for one in documents)
+        is_list = isinstance(documents, list) and all(isinstance(text, str) for text in documents)
         if not (query and is_list) or _SURROGATE.search("".join((query, *documents))):
             raise InputError(name, "JSON of excluded documents is {query: [documents]}, with strings", line=1)
         pairs.update(dict.fromkeys((query, document) for document in documents))

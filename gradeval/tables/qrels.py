@@ -57,11 +57,11 @@ def grade_of_bounds(scale: Floats, options: Options) -> float:
     top = top_grade(scale, options)
     if top > 0:
         return top
-    what = (
+    reason = (
         "no grade of the qrels counts above 0" if options.top_grade is None else "top_grade counts as 0 or less"
     )
     raise OptionError(
-        f"{what}, so that no judgment could change a value. Give --top-grade (top_grade=) above 0"
+        f"{reason}, so that no judgment could change a value. Give --top-grade (top_grade=) above 0"
     )
 
 

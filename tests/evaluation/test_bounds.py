@@ -167,8 +167,8 @@ def test_options_without_bounds(metric: str, options: Any, message: str) -> None
 @each_row(
     ("bpref tau", "no bounds over missing judgments: bpref, tau: metrics with bounds: AP, muAP, "),
     (
-        "AP nDCG(judged_only=true)@3",
-        "nDCG(judged_only=true)@3: bounds are over unjudged documents, which judged_",
+        "nDCG(judged_only=true)@3",
+        "no bounds over missing judgments: nDCG(judged_only=true)@3: metrics with",
     ),
     ("nDCG(gain=0:1/1:2)", "no bounds over missing judgments: nDCG(gain=0:1/1:2): metrics with"),
     ("nDCG(top=1/2)", "no bounds over missing judgments: nDCG(top=1/2): metrics with"),

@@ -190,3 +190,10 @@ def test_explanations_show_the_grade():
             for q, o in ((QRELS, {"unjudged_grade": 2}), (full, {}))
         ]
         assert both[0].value == both[1].value and both[0].changes == both[1].changes
+
+
+def test_metrics_of_condensed_lists_are_refused():
+    """As with the option judged_only."""
+    message = "judged_only removes the unjudged documents"
+    judged = {"q": {"a": 1}}
+    raises(GradevalError, message, gradeval.evaluate, judged, judged, "P(judged_only=true)@1", unjudged_grade=1)

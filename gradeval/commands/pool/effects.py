@@ -91,21 +91,27 @@ class OpenJudgments(Record, eq=False):
         return rounded
 
     def _changes(self, query: int, rank: Floats) -> Floats:
-        """The largest change of a query's value by a document with these ranks, (R, C) -> (C,)."""
+        """The largest change of a query's value by a document with these ranks, (R, C) -> (C,). A judgment of 0
+        is one, by metrics that use documents judged not relevant.
+        """
         grades = self.qrels.grade[self._rows(query)]
-        tried = np.unique(np.append(grades[(grades > 0) & (grades < self.top)], self.top))
-        grade = np.append(0.0, np.tile(tried, rank.shape[1]))
+        tried = np.unique([0.0, *grades[(grades > 0) & (grades < self.top)], self.top])
+        grade = np.tile(tried, rank.shape[1])
         values = np.array(
-            [
-                self._values(query, run, np.append(np.inf, of_run.repeat(len(tried))), grade)
-                for run, of_run in enumerate(rank)
-            ]
+            [self._values(query, run, of_run.repeat(len(tried)), grade) for run, of_run in enumerate(rank)]
         )
-        change = np.nan_to_num(values[:, 1:] - values[:, :1])
+        change = np.nan_to_num(values - self._values_now[:, query, None])
         if len(change) == 2:
             change = change[1:] - change[:1]
         largest: Floats = np.abs(change).max(axis=0).reshape(-1, len(tried)).max(axis=1)
         return largest
+
+    @cached_property
+    def _values_now(self) -> Floats:
+        """Of each run and query, (R, Q), without more judgments."""
+        queries = slice(0, len(self.qrels.queries))
+        judged = (Judge(self.qrels, reduced, self.options)(queries) for reduced in self.reduced)
+        return np.array([score(judgments, [self.spec])[0] for judgments in judged])
 
     def _rows(self, query: int) -> slice:
         return slice(*self.qrels.offsets[query : query + 2].tolist())

@@ -178,7 +178,12 @@ def pool_of(
         decision = candidates.judge(open_judgments, options)
         if decision is not None:
             of_metric |= {"difference": decision.difference, "forecast": decision.forecast}
-            notices.append(_forecast(decision, str(spec), f"{names[1]} − {names[0]}"))
+            sentence = _forecast(decision, f"{spec} of {names[1]} − {names[0]}")
+            if _has_more(retrieved, open_judgments, depth):
+                sentence += (
+                    f"; documents below rank {depth} count as not relevant: judging them could change it"
+                )
+            notices.append(Notice(NoticeKind.FORECAST, "", decision.forecast or 0, str(spec), rule=sentence))
     order = candidates.ordered(options)
     documents = candidates.documents(_first(order, candidates.query, options))
     return Pool(
@@ -206,12 +211,23 @@ def _check(options: PoolOptions, evaluation: Options, runs: int, *, has_qrels: b
             raise OptionError(f"order={options.order} needs a value for queries without relevant documents")
 
 
-def _forecast(decision: Decision, metric: str, difference: str) -> Notice:
-    """difference: of which runs it is."""
-    rule = f"{metric} of {difference} is {decision.difference:+.4f}"
-    if decision.forecast is None:
-        return Notice(NoticeKind.FORECAST, "", 0, rule=rule)
-    return Notice(NoticeKind.FORECAST, "", decision.forecast, metric, rule=rule)
+def _forecast(decision: Decision, difference: str) -> str:
+    """difference: of which metric and runs it is."""
+    forecast = decision.forecast
+    if forecast is None:
+        decides = "judgments of 0 do not decide its sign"
+    elif forecast == 0:
+        decides = "its sign is decided, whatever the judgments"
+    else:
+        decides = f"{many(forecast, 'judgment decides', 'judgments decide')} its sign, if all turn out 0"
+    return f"{difference} is {decision.difference:+.4f}: {decides}"
+
+
+def _has_more(retrieved: Retrieved, judgments: OpenJudgments, depth: int) -> bool:
+    """Whether the metric depends on documents below the pool's depth."""
+    if depth >= min(judgments.last_rank, judgments.options.depth or np.inf):
+        return False
+    return any((of_run.retrieved[judgments.is_averaged] > depth).any() for of_run in retrieved.reduced)
 
 
 def _texts(text: Any, documents: Sequence[PooledDocument]) -> Mapping[str, str] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import fails, gradeval
-from helpers import each, raises, ranking, some
+from helpers import each, each_row, raises, ranking, some
 
 import gradeval as package
 from gradeval import InputError, MetricError, OptionError
@@ -186,6 +186,35 @@ def test_effects_and_decisions_are_those_of_all_judgments(seed: int, metric: str
         of_each = dict(zip(sorted(unjudged), gains, strict=True))
         assert {row[:2]: row.effect for row in decided.documents} == pytest.approx(of_each, abs=1e-11)
     assert not gains or decided.documents[0].effect == pytest.approx(max(gains), abs=1e-11)
+
+
+def test_a_judgment_of_0_has_an_effect() -> None:
+    """By a metric that uses the documents judged not relevant."""
+    runs = [run_of("d4 d3"), run_of("d4 d7 d8 d6 d2 d1")]
+    qrels = {"1": {"d8": 2, "d3": 0, "d2": 3, "d5": 2, "d6": 3}}
+    pool = package.pool(qrels, runs, "bpref", order="effect", top_grade=4)
+    effects = {row.document: row.effect for row in pool.documents}
+    assert (effects["d4"], effects["d7"]) == (0.375, 0.375)
+
+
+@each_row(
+    ("d1 d2 d3", "d1 d2 d3", "P@2", "is +0.0000: judgments of 0 do not decide its sign"),
+    ("d1 d2", "d2 d1", "P@1", "is -1.0000: its sign is decided, whatever the judgments"),
+)
+def test_forecasts(first: str, second: str, metric: str, expected: str) -> None:
+    pool = package.pool({"1": {"d1": 1, "d2": 0}}, [run_of(first), run_of(second)], metric)
+    assert expected in str(pool.notices[-1])
+
+
+def test_documents_below_the_pool_count_as_not_relevant() -> None:
+    """They could change the sign, where the metric reads their ranks."""
+    runs = [run_of("d1 d2 d3"), run_of("d2 d1 d4")]
+    said = [
+        "below rank 2 count as not relevant"
+        in str(package.pool({"1": {"d1": 1}}, runs, metric, pool_depth=2).notices)
+        for metric in ("P@2", "P@3")
+    ]
+    assert said == [False, True]
 
 
 def sample_pair() -> tuple[dict[str, dict[str, float]], list[Path]]:
