@@ -24,6 +24,14 @@ MIN_COVERAGE = 50.0  # percent of the judged queries that a run needs to be test
 SUMS = "sums"  # a scope: a t-test from sums alone has it too
 
 Groups = tuple[tuple[str, tuple[str, ...]], ...]  # (group, query ids) of each group
+
+
+class GroupsOfFile(tuple[tuple[str, tuple[str, ...]], ...]):
+    """Groups, and where they are from."""
+
+    path: str  # of their file, 'groups' without one
+
+
 COMPARISON, FURTHER = "Comparison", "Further output"  # headings of the help
 
 
@@ -39,8 +47,8 @@ def _is_series(value: object) -> bool:
 def _read_groups(option: str, by: Any) -> Groups:
     groups: dict[str, list[str]] = {}
     try:
-        if by is None:
-            return ()
+        if by is None or isinstance(by, GroupsOfFile):
+            return by or ()
         if isinstance(by, Mapping) or _is_series(by):
             for query, names in by.items():
                 if names is None or (isinstance(names, float) and math.isnan(names)):  # as pandas has no group
@@ -60,7 +68,9 @@ def _read_groups(option: str, by: Any) -> Groups:
         forms = "a path, {query: group}, a series of pandas or (group, queries) pairs"
         message = f"{option} must be {forms}, not {described(by)}"
         raise OptionError(message) from None
-    return tuple((name, tuple(dict.fromkeys(queries))) for name, queries in groups.items())
+    read = GroupsOfFile((name, tuple(dict.fromkeys(queries))) for name, queries in groups.items())
+    read.path = os.fsdecode(by) if isinstance(by, (str, bytes, os.PathLike)) else "groups"
+    return read
 
 
 Systems = tuple[tuple[str, str], ...]  # (run, system) of each run that is a replicate

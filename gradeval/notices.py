@@ -201,6 +201,10 @@ class NoticeKind(Enum):
         is_note=True,
     )
     WEIGHTED = Row("means are weighted by {rule:?#|[--query-weights|query_weights]}", is_note=True)
+    UNKNOWN_WEIGHTED = Row(
+        "{rule:#: }{count:query with a weight is|queries with a weight are} not judged, ignored: {queries}",
+        is_note=True,
+    )
     NO_BOUNDS = Row("no bounds over missing judgments are known of {rule}", is_note=True)
     QUERY_ALL = Row("a query is named 'all', like the summary; [-n|summary=False] omits the summary")
     # of comparisons

@@ -251,6 +251,13 @@ def must_be(expected: str, is_valid: Callable[[Any], bool], converted: Callable[
     return read
 
 
+def checked_path(name: str, value: Any) -> Any:
+    """The value, if it is a path. Raises OptionError."""
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise OptionError(f"{name} must be a path, not {described(value)}")
+    return value
+
+
 def choice(*choices: str, listed: bool = False, converted: Callable[[Any], Any] = plain) -> OptionKind:
     expected = f"one of {', '.join(choices)}" if listed else " or ".join(choices)
     read = must_be(expected, lambda value: isinstance(value, str) and value in choices, converted)

@@ -159,6 +159,7 @@ def test_each_kind_has_a_sentence() -> None:
         NoticeKind.NOT_SEPARABLE,
         NoticeKind.COLLAPSED,
         NoticeKind.WEIGHTED,
+        NoticeKind.UNKNOWN_WEIGHTED,
         NoticeKind.BY_RANK,
         NoticeKind.SAME_RANKING,
         NoticeKind.FORECAST,
@@ -324,3 +325,19 @@ def test_every_function_warns(function: Any, tmp_path: Path, monkeypatch: pytest
     assert messages and [str(one.message) for one in messages] == result.sentences(False)
     assert {one.filename for one in messages} == {__file__}
     assert f"notices={len(result.warnings)}" in repr(result)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: gradeval.batch(5),
+        lambda: gradeval.batch("m.toml", resume=5),
+        lambda: gradeval.validate(5),
+        lambda: gradeval.validate(QRELS, 5),
+        lambda: gradeval.evaluate(QRELS, TIED, "AP").save(5),
+        lambda: gradeval.gate(QRELS, TIED, require=[5]),
+        lambda: gradeval.gate(QRELS, TIED, config=5),
+    ],
+)
+def test_objects_that_are_no_paths_and_no_texts(function) -> None:
+    raises(gradeval.OptionError, "must be (a path|strings), not 5", function)

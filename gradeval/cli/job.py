@@ -241,6 +241,8 @@ class Job:
         self._warnings = []
         is_short = not (all_of_them or self.verbose) and on_terminal("stderr")
         count = MOST_ON_TERMINAL if is_short else len(lines)
+        if is_short:  # a copy in the place of another run makes all else pointless
+            lines.sort(key=lambda line: not line.endswith(f"[{NoticeKind.SAME_RANKING.value}]"))
         if lines:
             self.progress.clear()
         for line in lines[:count]:
@@ -394,7 +396,21 @@ def named_by(runs: LabelledRuns, name_by: str | None) -> LabelledRuns:
         with suppress(errors.GradevalError):  # which the evaluation reports
             tag = first_tag(source.head) if detect(source) == "trec" else ""
         named.append((label or tag or None, source))
+    _check_tags([label for label, _ in runs], named)
     return named
+
+
+def _check_tags(labels: Sequence[str | None], named: LabelledRuns) -> None:
+    """Raise UsageError where a run that is named by its tag has the name of another. labels: those given."""
+    first: dict[str, tuple[str | None, str]] = {}
+    for label, (name, source) in zip(labels, named, strict=True):
+        if name is None:
+            continue
+        other_label, other = first.setdefault(name, (label, source.name))
+        if other != source.name and None in (label, other_label):
+            runs = f"{other} and {source.name} would both be named {errors.named(name)}"
+            hint = f"Name one, as NAME={source.name}, or use --name-by file."
+            raise click.UsageError(f"--name-by tag: {runs}. {hint}")
 
 
 def check_runs(runs: Sequence[str], features: Sequence[str], listed: str | None = None) -> None:

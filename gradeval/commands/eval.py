@@ -42,8 +42,8 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
 @cli.output("--top", "Print the first N runs only; requires --sort.", type=cli.Integer(1, 10**9))
 @cli.output(
     "--rank",
-    "A column with the rank of each run by the metric of --sort, else by the first; means that are printed "
-    "alike share one.",
+    "A column with the rank of each run by the metric of --sort, else by the first of which high or low values "
+    "are better; means that are printed alike share one.",
 )
 @cli.row_option(CompareOptions, "by", section="Output", help=cli.BY)
 @cli.output(
@@ -85,7 +85,7 @@ def eval_command(
     they are there.
     """
     from gradeval.evaluation.evaluator import evaluate_all
-    from gradeval.evaluation.groups import group_notices
+    from gradeval.evaluation.groups import group_notices, positions_of_groups
     from gradeval.evaluation.plan import Plan
     from gradeval.evaluation.runs import with_saved
 
@@ -111,6 +111,8 @@ def eval_command(
         results = evaluate_all(plan, job.watched(judgments), job.watched(LabelledRuns(opened)), output.on_run)
     if spread and len(results.runs) + len(results.failed) < 2:
         raise click.UsageError("--spread is over two runs or more.")
+    if results.runs:
+        positions_of_groups(results.queries, groups)  # raises where there are none, before any warning
     of_groups = group_notices(results.queries, results.counted_by_any, groups) if groups else ()
     has_failed = job.strict and results.failed
     notices = [*results.notices, *excluded, *output.notices, *of_groups]
@@ -169,12 +171,15 @@ def _column_option() -> str:
 
 def _rank_metric(specs: Sequence[Spec], sort: str | None) -> str:
     """The metric of ranks: that of --sort, else the first that runs can be ordered by. Raises UsageError."""
-    if sort is not None:
-        return sort.removeprefix("-")
-    for spec in specs:
-        if spec.metric.has_summary and not spec.metric.text:
+    from gradeval.registry.spec import parse
+
+    candidates = specs if sort is None else parse(sort.removeprefix("-"))
+    for spec in candidates:
+        metric = spec.metric
+        if metric.has_summary and not metric.text and metric.higher_is_better is not None:
             return str(spec)
-    raise click.UsageError("--rank requires a metric with numbers.")
+    names = ", ".join(map(str, candidates))
+    raise click.UsageError(f"--rank requires a metric of which high or low values are better, unlike {names}.")
 
 
 def _range_option(options: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, echo_error, on_terminal, with_job, write
@@ -174,6 +175,14 @@ def _terminal_width() -> int | None:
     return get_terminal_size().columns if on_terminal() else None
 
 
+def _words(context: click.Context, param: click.Parameter, words: str) -> str:
+    """Those of --search. Raises UsageError for none."""
+    is_given = context.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT
+    if is_given and not words.strip():
+        raise click.UsageError("--search requires a word.")
+    return words
+
+
 @click.command("metrics", cls=cli.Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=cli.complete_metric)
 @cli.option("--family", "List the metrics of a family.", "NAME", default="")
@@ -183,6 +192,7 @@ def _terminal_width() -> int | None:
     "List metrics whose names or page contain all WORDS, the best matches first.",
     "WORDS",
     default="",
+    callback=_words,
 )
 @cli.option("--vectors", "Print conformance vectors as JSON: small inputs with exact values, of NAME or all.")
 @cli.option("--bibtex", "Print the sources of NAME, or of all metrics, as BibTeX.")

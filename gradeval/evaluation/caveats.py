@@ -7,7 +7,7 @@ follow from the facts of each.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, compress
 from typing import Any
 
@@ -99,6 +99,7 @@ def caveats_of_all(facts: Sequence[Facts], runs: Together) -> Notices:
     notices = [*qrels_notices_for(qrels, plan.specs)]
     if plan.options.query_weights is not None:
         notices.append(Notice(NoticeKind.WEIGHTED, "", int(runs.counted.sum()), rule=plan.weights_path))
+        notices += _unknown_weighted(plan, Texts(qrels.queries))
     notices += no_subtopics_notices(qrels, plan.specs)
     if runs.empty is not None:
         notices += relevance_notices(qrels, plan.specs, runs.empty, runs.counted, plan.options, share=share)
@@ -107,6 +108,16 @@ def caveats_of_all(facts: Sequence[Facts], runs: Together) -> Notices:
     notices += chain.from_iterable(of_run.notices for of_run in facts)
     notices += same_rankings(facts, [name for name, _ in runs.depths])
     return with_depths(notices, runs.depths, plan.specs, plan.options.to_dict())
+
+
+def _unknown_weighted(plan: Plan, queries: Sequence[str]) -> Iterator[Notice]:
+    """Where weights are of queries that are not judged."""
+    weights: Iterable[tuple[str, float]] = plan.options.query_weights or ()  # type: ignore[assignment]
+    judged = set(queries)
+    unknown = [query for query, _ in weights if query not in judged]
+    if unknown:
+        first = tuple(unknown[:MAX_QUERIES])
+        yield Notice(NoticeKind.UNKNOWN_WEIGHTED, "", len(unknown), rule=plan.weights_path, queries=first)
 
 
 def bounds_notices(specs: Sequence[Spec], options: Options) -> Iterator[Notice]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, cached_property
 from gradeval.arrays.threads import default_jobs, forked_map, ordered_map
-from gradeval.errors import GradevalError, InputError, MetricError, OptionError, described
+from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError, described
 from gradeval.evaluation.caveats import (
     Facts,
     LaterCaveats,
@@ -118,6 +118,16 @@ def complete(results: Results) -> Results:
     for failed in results.failed:
         raise failed.error
     return results
+
+
+def joined_errors(failed: Iterable[FailedRun], consequence: InputError) -> InputErrors:
+    """The errors of runs, and what cannot be done for them."""
+    problems = list[InputError]()
+    for of_run in failed:
+        for error in getattr(of_run.error, "errors", [of_run.error]):
+            problems.append(error if isinstance(error, InputError) else InputError(of_run.path, str(error)))
+    problems.append(consequence)
+    return InputErrors(problems, len(problems))
 
 
 _ENDED = "a process that evaluates runs has ended, and so it was not evaluated"

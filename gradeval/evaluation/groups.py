@@ -19,11 +19,15 @@ def positions_of_groups(queries: Sequence[str], groups: Groups) -> dict[str, Int
     """
     position = {query: q for q, query in enumerate(queries)} if groups else {}
     chosen = {group: sorted(position[query] for query in ids if query in position) for group, ids in groups}
-    found = {group: np.array(of_group, np.int64) for group, of_group in chosen.items() if of_group}
-    if groups and not found:
+    present = {group: np.array(of_group, np.int64) for group, of_group in chosen.items() if of_group}
+    if groups and not present:
         hint = "Check the query ids"
-        raise InputError("groups", "none of their queries is among those that are evaluated", hint=hint)
-    return found
+        raise InputError(
+            getattr(groups, "path", "groups"),
+            "none of their queries is among those that are evaluated",
+            hint=hint,
+        )
+    return present
 
 
 def results_of_groups(results: Results, groups: Groups) -> dict[str, Results]:

@@ -16,7 +16,7 @@ from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation.score import summarize, summarize_expected
 from gradeval.notices import Notices
-from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes
+from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, checked_path, takes
 from gradeval.records import Record
 from gradeval.registry.spec import Measure, Metrics, Spec, parse
 from gradeval.render.printable import WithNotices, frame_of, library, warned
@@ -404,7 +404,7 @@ class Results(Record, WithNotices, eq=False):
         """
         from gradeval.formats.output import OutputFile
 
-        file = OutputFile(os.fspath(path), (), "save")
+        file = OutputFile(os.fspath(checked_path("path", path)), (), "save")
         has_values = all(run.summary is None for run in self.runs)
         file.write(self.render("json", per_query=has_values).encode("utf-8", "surrogateescape"))
 

@@ -134,6 +134,8 @@ def test_on_a_terminal_the_first_lines_of_many() -> None:
     assert len(lines) == 5
     shown = gradeval(*call, errors_on_terminal=True).lines
     assert shown == [*lines[:4], "… and 1 more (--verbose lists all)"]
+    shown = gradeval("q", "r", "copy=r", "-m", "nDCG tau", errors_on_terminal=True).lines
+    assert "[same_ranking]" in shown[0] and "more (--verbose" in shown[-1]
     assert gradeval(*call, "--verbose", errors_on_terminal=True).lines == lines
     assert gradeval(*call, "--strict", errors_on_terminal=True).lines[:-1] == lines  # they are errors
     assert gradeval("q", "r", "-m", "nDCG", errors_on_terminal=True).lines[4:] == []

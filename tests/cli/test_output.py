@@ -380,7 +380,18 @@ def test_ranks_of_runs() -> None:
     assert '"rank": 3}' in gradeval(*args, "-f", "jsonl").out.splitlines()[0]
     for more in ("-n -q", "-q --wide", "-f trec"):
         assert "--rank and " in fails(*args, *more.split())
-    assert "--rank requires a metric with numbers" in fails("q", "best", "-m", "runid", "--rank")
+    for more in ("-m runid", "-m unj@5", "-m num_ret --sort num_ret"):
+        assert "--rank requires a metric of which high" in fails("q", "best", "--rank", *more.split())
+
+
+def test_ranks_are_by_a_metric_with_a_direction() -> None:
+    """The first of the default metrics is the number of queries."""
+    for name, scores in {"best": "9 1", "worst": "1 9"}.items():
+        lines = (f"q1 Q0 {document} 1 {score} t" for document, score in zip("ab", scores.split(), strict=True))
+        Path(name).write_text("\n".join(lines) + "\n")
+    for more in ([], ["-m", "num_q RR"]):
+        content = json.loads(gradeval("q", "worst", "best", *more, "--quiet", "--rank", "-f", "json").out)
+        assert [run["rank"] for run in content["runs"]] == [2, 1], more
 
 
 def test_runs_are_named_by_their_tags() -> None:
@@ -389,5 +400,7 @@ def test_runs_are_named_by_their_tags() -> None:
     args = ["-m", "AP", "--quiet", "--name-by", "tag"]
     done = gradeval("q", "r", "other", "Mine=r", "untagged.tsv", *args)
     assert [line.split("\t")[0] for line in done.out.splitlines()[1:]] == ["tag", "another", "Mine", "untagged"]
-    assert "two runs have the label 'tag': r and ./r" in fails("q", "r", "./r", *args)
+    said = "--name-by tag: r and ./r would both be named 'tag'. Name one, as NAME=./r, or use --name-by file."
+    assert said in fails("q", "r", "./r", *args)
+    assert gradeval("q", "r", "X=./r", *args).code == 0
     assert gradeval("q", "r", *args[:-1], "file").out == gradeval("q", "r", *args[:3]).out

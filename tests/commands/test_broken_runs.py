@@ -39,17 +39,30 @@ def test_the_others_go_on(command: str) -> None:
 
 
 def test_the_baseline() -> None:
-    said = "gradeval: the baseline could not be evaluated, so nothing is compared with it"
+    said = "bad.run: the baseline could not be evaluated, so nothing is compared with it"
     for line in (
         "bad.run a.run b.run",
         "a.run bad.run b.run --baseline bad.run",
         "X=bad.run a.run --baseline X",
+        "a.run bad.run b.run --baseline bad",
     ):
         done = gradeval("compare", "qrels", *line.split())
         assert (done.code, done.out, done.lines) == (2, "", [BAD, said]), line
     assert gradeval("compare", "qrels", "bad.run", "a.run", "b.run", "--baseline", "b.run").out
     assert gradeval("compare", "qrels", "bad.run", "a.run", "b.run", "--all-pairs").out
-    assert fails("plot", "queries", "qrels", "bad.run", "a.run", "b.run") == BAD
+    for line in "bad.run a.run b.run", "a.run b.run bad.run --baseline bad":
+        done = gradeval("plot", "queries", "qrels", *line.split())
+        assert (done.code, done.out, done.lines) == (2, "", [BAD, said])
+
+
+def test_a_run_that_is_left_alone() -> None:
+    for more in [], ["--all-pairs"]:
+        done = gradeval("compare", "qrels", "a.run", "bad.run", *more)
+        alone = "gradeval: a is the only run that could be evaluated: there is none to compare it with"
+        assert (done.code, done.out, done.lines) == (2, "", [BAD, alone])
+    done = gradeval("study", "agreement", "qrels", "a.run", "bad.run")
+    alone = "qrels: an order needs two systems. The others could not be evaluated"
+    assert (done.code, done.out, done.lines) == (2, "", [BAD, alone])
 
 
 @pytest.mark.skipif(find_spec("jinja2") is None, reason="jinja2 is not installed")
@@ -59,7 +72,9 @@ def test_the_page_lists_them() -> None:
     assert done.lines[-1].startswith("page.html: 2 runs, ") or "page.html: 2 runs, " in done.err
     page = Path("page.html").read_text("utf-8")
     assert "Not evaluated: bad.run:1: 1 field" in page
-    assert fails("report", "qrels", "bad.run", "a.run", "b.run") == BAD
+    for line in "bad.run a.run b.run", "a.run b.run bad.run --baseline bad":
+        done = gradeval("report", "qrels", *line.split())
+        assert done.out == "" and done.lines[0] == BAD and "the baseline could not" in done.lines[1]
 
 
 def test_in_python() -> None:
@@ -68,7 +83,10 @@ def test_in_python() -> None:
     for function in (package.compare, study.agreement, study.levels, plot.queries):
         raises(package.GradevalError, "bad.run:1", function, "qrels", runs)
     kept = package.study.levels("qrels", runs, errors="keep")
-    assert [run.path for run in kept.failed] == ["bad.run"]
+    compared = package.compare("qrels", runs, errors="keep")
+    assert [run.path for run in (*kept.failed, *compared.failed)] == ["bad.run", "bad.run"]
+    for few, reason in (runs[:2], "bad.run:1"), (runs[1:], "the baseline could not"):
+        raises(package.GradevalError, reason, package.compare, "qrels", few, errors="keep")
     raises(
         package.OptionError, "errors must be raise or keep", package.plot.curve, "qrels", runs, errors="drop"
     )

@@ -51,9 +51,21 @@ def test_means_of_groups() -> None:
     lines = gradeval("qrels", "a.run", "-m", "AP", "--by", "groups", "-f", "jsonl", "--quiet").out.splitlines()
     assert [json.loads(line)["group"] for line in lines] == ["all", "head", "tail"]
     Path("nowhere").write_text("x\thead\n")
-    assert "none of their queries is among those" in fails("qrels", "a.run", "--by", "nowhere")
+    none = "nowhere: none of their queries is among those that are evaluated. Check the query ids"
+    for command in [], ["compare"], ["gate", "--require", "AP[head] >= 0"]:
+        runs = ["b.run"] if command == ["compare"] else []
+        done = gradeval(*command[:1], "qrels", "a.run", *runs, *command[1:], "--by", "nowhere")
+        assert (done.code, done.lines[0]) == (2, none)
     for more in ("-n -q", "-q --wide", "-f trec"):
         assert "--by and " in fails("qrels", "a.run", "--by", "groups", *more.split())
+
+
+def test_weights_of_unknown_queries_are_a_note() -> None:
+    Path("more").write_text(Path("weights").read_text() + "zz\t1\n")
+    done = gradeval("qrels", "a.run", "-m", "AP", "--query-weights", "more")
+    note = "note: more: 1 query with a weight is not judged, ignored: 'zz' [unknown_weighted]"
+    assert done.code == 0 and note in done.lines
+    assert "[unknown_weighted]" not in gradeval("qrels", "a.run", "--query-weights", "weights").err
 
 
 def test_the_spread_over_runs() -> None:
@@ -73,6 +85,9 @@ def test_the_spread_over_runs() -> None:
 
 
 def test_checks_of_groups() -> None:
+    said = "'AP[all] >= 0.1': the mean over all queries needs no brackets, as in 'AP >= 0.1'"
+    assert said in gradeval("gate", "qrels", "a.run", "--require", "AP[all] >= 0.1").err
+    assert '# by = "groups.tsv"' in gradeval("gate", "qrels", "a.run", "--init").out
     mean = {
         group: fmean(values_of("a")[query] for query in ids) for group, ids in (("head", HEAD), ("tail", TAIL))
     }

@@ -91,6 +91,7 @@ def test_search_by_words_and_synonyms() -> None:
 
 
 def test_unknown_topics() -> None:
+    assert "--search requires a word" in fails("metrics", "--search", " ")
     assert gradeval("guide", "CI").out == gradeval("guide", "ci").out
     assert "Choose from evaluating, formats, " in fails("guide", "zzz")
 

@@ -57,9 +57,18 @@ def test_the_kernels_agree():
 
 
 def test_the_command():
-    document = json.loads(command("metrics", "--vectors", "map", "nDCG@10").out)
+    document = json.loads(command("metrics", "--vectors", "map", "nDCG").out)
     assert {vector["metric"].split("(")[0].split("@")[0] for vector in document["vectors"]} == {"AP", "nDCG"}
     assert document == vectors(["AP", "nDCG"])
     assert [*document["vectors"][0]] == ["metric", "options", "qrels", "run", "queries", "mean", "source"]
     assert "runid has no vectors" in fails("metrics", "--vectors", "runid")
     assert "mutually exclusive" in fails("metrics", "--vectors", "--graded")
+
+
+def test_those_of_a_group_and_of_a_cutoff() -> None:
+    assert {vector["metric"].split("@")[0].split("(")[0] for vector in vectors(["basic"])["vectors"]} == {
+        *("nDCG", "AP", "RR", "P", "R")
+    }
+    of_cutoff = vectors(["AP@10", "RR"])["vectors"]
+    assert {vector["metric"] for vector in of_cutoff if vector["metric"].startswith("AP")} == {"AP@10"}
+    assert "P@5 has no vectors: P has those of P@3, " in fails("metrics", "--vectors", "P@5")

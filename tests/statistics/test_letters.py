@@ -1,11 +1,13 @@
 """Compact letter displays: sets of runs that do not differ."""
 
 from itertools import combinations
+from pathlib import Path
 
-from cli.command import gradeval, write_graded
+from cli.command import fails, gradeval, write_graded
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradeval.commands.compare.layout import joined, letters
 from gradeval.statistics.multiple import alike_sets
 
 
@@ -40,5 +42,16 @@ def test_letters_of_many_runs(tmp_path, monkeypatch) -> None:
         pair = dict(zip(head, row, strict=True))
         assert bool(pair["verdict"]) != bool(shared[pair["run"]] & shared[pair["baseline"]])
     assert "**Differences**" in gradeval(*args, "-f", "md", "--pairs").out and "**Differences**" not in table
+    assert "Intervals:" in gradeval(*args, "-f", "md", "--pairs").out and "Intervals:" not in table
+    assert "--pairs requires --all-pairs" in fails(*args[:4], "--pairs")
+    Path("a.run").write_text(Path("b.run").read_text())
+    said = "Holm correction for 20 comparisons (another 1 has no p-value: identical or untested)"
+    assert said in " ".join(gradeval(*args, "-f", "md").out.split())
     few = [*args[:2], *args[2:5], *args[9:]]
     assert "significantly better than these runs" in gradeval(*few, "-f", "md").out
+
+
+def test_letters_are_joined_in_ranges() -> None:
+    names = letters(30)
+    assert joined([0, 1, 3], names[:9]) == "abd" and joined([*range(17), 18], names[:26]) == "a-q,s"
+    assert joined([0, 1, *range(20, 28)], names) == "a,b,u-ab" and joined([0, 1], names) == "a,b"

@@ -40,7 +40,7 @@ from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source, changed_error
 from gradeval.notices import MAX_SUBJECTS, Notice, NoticeKind, Notices, lines
-from gradeval.options import DEFAULT_TIES, Options
+from gradeval.options import DEFAULT_TIES, Options, checked_path
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render import document as doc
@@ -349,7 +349,9 @@ def batch(
     queries than this percentage are not tested there. Runs that are missing or cannot be evaluated are cells
     with that status. Raises GradevalError.
     """
-    earlier = read_earlier(Source(resume)) if resume is not None else {}
+    if not isinstance(manifest, Mapping):
+        checked_path("manifest", manifest)
+    earlier = {} if resume is None else read_earlier(Source(checked_path("resume", resume)))
     read = read_manifest(manifest, baseline, min_coverage=min_coverage)
     return warned(evaluate_batch(read, earlier, pool, jobs))
 

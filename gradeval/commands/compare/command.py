@@ -42,6 +42,7 @@ each file is CSV or TSV with a column of query ids (query, qid, query_id, … or
 --wide), or the output of trec_eval -q. A query that a table lacks counts as 0, or
 is excluded if lower values are better, or with --queries both.
 """
+FEW = "there is none to compare it with"
 _values = cli.section("Tables of values")
 
 comparison_options = cli.row_options(CompareOptions, COMPARISON)
@@ -116,6 +117,8 @@ def compare_command(
         raise click.UsageError("-n requires -q: nothing would be printed.")
     if no_summary and job.asked_format == "json":
         raise click.UsageError("-n and -f json are mutually exclusive: JSON has the comparisons.")
+    if pairs and not options["all_pairs"]:
+        raise click.UsageError("--pairs requires --all-pairs.")
     if of_values:
         _check_tables(files)
     else:
@@ -184,7 +187,7 @@ def _compared_runs(
     per_query: bool,
 ) -> Comparison | None:
     """None where too few runs can be evaluated, or the baseline cannot; runs that cannot are reported."""
-    from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, lacks_baseline
+    from gradeval.commands.compare.compare import check_baseline, compare_results, evaluate_to_compare
 
     compared_as, evaluation = split_options(options)
     paths = runs or LabelledRuns([(None, qrels)])
@@ -197,10 +200,11 @@ def _compared_runs(
         shows_queries=per_query,
         bounds=compared_as.bounds,
     )
-    if job.report_failed(results.failed):
-        if lacks_baseline(results, paths, compared_as):
-            job.report(["gradeval: the baseline could not be evaluated, so nothing is compared with it"])
-            return None
+    if results.failed:
+        check_baseline(results, paths, compared_as)
+        job.report_failed(results.failed)
+        if len(results.runs) == 1:
+            job.report([f"gradeval: {results.runs[0].name} is the only run that could be evaluated: {FEW}"])
         if job.strict or len(results.runs) < 2:
             return None
     comparison = compare_results(results, specs, compared_as)

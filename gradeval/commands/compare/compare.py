@@ -20,7 +20,7 @@ from gradeval.errors import GradevalError, InputError, MetricError, first_names
 from gradeval.evaluation.bounds import check_bounds
 from gradeval.evaluation.caveats import left_out_of_groups
 from gradeval.evaluation.depths import Quantiles, apart
-from gradeval.evaluation.evaluator import complete, evaluate_all
+from gradeval.evaluation.evaluator import OnErrors, accepted, check_errors, evaluate_all, joined_errors
 from gradeval.evaluation.groups import group_notices, positions_of_groups
 from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.outcome import no_common_query
@@ -29,6 +29,7 @@ from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, f
 from gradeval.evaluation.runs import path_of, separate_runs, with_saved
 from gradeval.evaluation.saved import common_metrics
 from gradeval.evaluation.score import weighted_means
+from gradeval.file_formats import run_names
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Notice, NoticeKind, Notices, lines
 from gradeval.options import COMPARED_METRICS, Options, takes
 from gradeval.registry.spec import Measure, Metrics, Spec, parse, usable
@@ -49,6 +50,7 @@ MEAN_DIFFERENCE = "mean difference"  # what the intervals of most tests are of
 ESTIMANDS = {name: test.estimand for name, test in tests.TESTS.items()} | {TUKEY: MEAN_DIFFERENCE}
 TITLES = {name: test.title for name, test in tests.TESTS.items()} | {TUKEY: "randomized Tukey HSD test"}
 
+NO_BASELINE = "the baseline could not be evaluated, so nothing is compared with it"
 LARGEST = 1e150  # the largest magnitude of a value: sums of squares stay finite
 JUDGED_APART = 0.05  # a larger difference in the share of judged documents is shown
 _DEPTH = 10  # of Judged@k where no metric has a cutoff
@@ -565,7 +567,12 @@ class Comparison(WithNotices, Tabular):
 
 @takes(COMPARED)
 def compare(
-    qrels: Any, runs: Any = None, metrics: Metrics | None = None, **options: Unpack[Compare]
+    qrels: Any,
+    runs: Any = None,
+    metrics: Metrics | None = None,
+    *,
+    errors: OnErrors = "raise",
+    **options: Unpack[Compare],
 ) -> Comparison:
     """Compare runs with a baseline, or all with each other.
 
@@ -575,15 +582,20 @@ def compare(
     qrels, runs: as evaluate() takes them; a run may also be Results, or a file of saved ones (Results.save(),
     gradeval -f json -q). Without runs, qrels are results alone: Results, a file of saved ones, or a list of
     these, whose runs are compared. metrics: names; by default those that all results have, or else nDCG@10 and
-    AP. Raises GradevalError.
+    AP. errors: as of evaluate(); 'keep' leaves runs that cannot be evaluated in Comparison.failed, unless the
+    baseline is one of them. Raises GradevalError.
     """
+    check_errors(errors)
     compared_as, evaluation = split_options(options)
     if runs is None:
         results = results_of(qrels, evaluation)
         return warned(compare_results(results, specs_of(results, metrics), compared_as), results.notices)
-    bounds = compared_as.bounds
-    results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation, bounds=bounds)
-    return warned(compare_results(complete(results), compared, compared_as))
+    bounds, separate = compared_as.bounds, separate_runs(runs)
+    results, compared = evaluate_to_compare(qrels, separate, metrics, evaluation, bounds=bounds)
+    if errors == "keep":
+        check_baseline(results, separate, compared_as)
+    results = accepted(results, errors if len(results.runs) > 1 else "raise")
+    return warned(compare_results(results, compared, compared_as))
 
 
 def evaluate_to_compare(
@@ -623,14 +635,31 @@ def evaluate_to_compare(
     return results.replace(given_notices=Notices((*results.notices, *left_out))), specs
 
 
-def lacks_baseline(results: Results, runs: Runs, options: CompareOptions) -> bool:
-    """Whether the baseline, one of the (label, run) pairs, could not be evaluated."""
-    if options.all_pairs:
-        return False
-    first = path_of(runs[0][1], runs[0][0] or "run1")
-    baseline = first if options.baseline is None else options.baseline
-    paths = {label: path_of(run, "") for label, run in runs if label is not None}
-    return any(failed.path in (baseline, paths.get(str(baseline))) for failed in results.failed)
+def lacks_baseline(results: Results, runs: Runs, options: CompareOptions) -> str:
+    """The path of the baseline, one of the (label, run) pairs, where it could not be evaluated; else ''."""
+    if options.all_pairs or len(runs) < 2 or not results.failed:
+        return ""
+    paths = [path_of(run, label or f"run{position}") for position, (label, run) in enumerate(runs, 1)]
+    pairs = zip(runs, paths, strict=True)
+    names = run_names((label, path, None) for (label, _), path in pairs)
+    by_name = {**dict(zip(names, paths, strict=True)), **dict(zip(paths, paths, strict=True))}
+    baseline = paths[0] if options.baseline is None else by_name.get(str(options.baseline), "")
+    return baseline if baseline in [failed.path for failed in results.failed] else ""
+
+
+def check_baseline(results: Results, runs: Runs, options: CompareOptions) -> None:
+    """Raise the errors of the runs that could not be evaluated where the baseline is one of them."""
+    baseline = lacks_baseline(results, runs, options)
+    if baseline:
+        raise joined_errors(results.failed, InputError(baseline, NO_BASELINE))
+
+
+def without_relevant(results: Results, spec: Spec) -> set[str]:
+    """The queries without a document that is relevant to the metric, where these are known."""
+    if results.without_relevant is None:
+        return set()
+    empty = results.without_relevant[results.specs.index(spec)]
+    return {results.queries[q] for q in np.flatnonzero(empty).tolist()}
 
 
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:

@@ -89,7 +89,7 @@ def _blocks_of_summary(
         yield doc.grid_of("Replicates", columns, _replicates(comparison), options.digits)
     if comparison.changes:
         yield _grid_of_changes(comparison, options.digits)
-    yield doc.Sentences(legend(comparison, with_letters, options.digits))
+    yield doc.Sentences(legend(comparison, with_letters, options.digits, shows_pairs=shows_pairs))
     if options.format != "table" and (signatures := comparison.inputs.get("signatures")):
         yield doc.Lines(list(map(visible, signatures)))
 
@@ -285,13 +285,28 @@ def shared_letters(comparison: Comparison, section: Section) -> Marks:
             if pair.metric == metric.name and pair.verdict
         ]
         alike = alike_sets(len(best_first), different)
-        between = "," if len(alike) > len(ascii_lowercase) else ""
         for r in best_first:
-            shared = [
-                name for name, part in zip(letters(len(alike)), alike, strict=True) if position[runs[r]] in part
-            ]
-            marks[runs[r], metric.name] = between.join(shared)
+            shared = [index for index, part in enumerate(alike) if position[runs[r]] in part]
+            marks[runs[r], metric.name] = joined(shared, letters(len(alike)))
     return marks
+
+
+def joined(shared: Sequence[int], names: Sequence[str]) -> str:
+    """'abd', or 'a-q,s' with a range of more than three letters. shared: positions in the names, ascending."""
+    ranges: list[list[int]] = []
+    for index in shared:
+        if ranges and index == ranges[-1][-1] + 1:
+            ranges[-1].append(index)
+        else:
+            ranges.append([index])
+    if max(map(len, ranges), default=0) > 3:
+        texts = [
+            f"{names[part[0]]}-{names[part[-1]]}" if len(part) > 3 else ",".join(names[index] for index in part)
+            for part in ranges
+        ]
+        return ",".join(texts)
+    between = "," if len(names) > len(ascii_lowercase) else ""
+    return between.join(names[index] for index in shared)
 
 
 _INTERVAL = doc.ColumnKind(lambda value, digits: "", interval)
@@ -449,8 +464,10 @@ def _weighted(weights: Floats) -> str:
     return f"Weighted by query: {weighted}. Effective number of queries: {effective:.1f}."
 
 
-def legend(comparison: Comparison, with_letters: bool, digits: Digits = 4) -> list[str]:
-    """The sentences below the tables."""
+def legend(
+    comparison: Comparison, with_letters: bool, digits: Digits = 4, *, shows_pairs: bool = True
+) -> list[str]:
+    """The sentences below the tables. shows_pairs: whether there are tables of differences."""
     chosen = comparison.options
     values = comparison.values
     has_tests = any(pair.is_tested for section in comparison.sections for pair in section.comparisons)
@@ -461,10 +478,11 @@ def legend(comparison: Comparison, with_letters: bool, digits: Digits = 4) -> li
     kind, uncorrected = "Intervals", ", uncorrected"
     if chosen.test == TUKEY:
         kind, uncorrected = "Simultaneous intervals", ""
-    sentences.append(
+    about_intervals = (
         f"{kind}: {chosen.confidence:g} % confidence, of the {estimand}{uncorrected}. "
         "Effect size: mean difference / standard deviation of the differences."
     )
+    sentences += [about_intervals] * shows_pairs
     if values.weights is not None:
         sentences.append(_weighted(values.weights))
     if values.replicates:
@@ -475,7 +493,7 @@ def legend(comparison: Comparison, with_letters: bool, digits: Digits = 4) -> li
     shortfalls = filter(None, itertools.chain.from_iterable(part.shortfalls for part in comparison.sections))
     sentences += map(visible, not_tested(shortfalls, ", nor in the analysis of variance" * chosen.anova))
     sentences += map(visible, bounds_sentences(comparison, digits))
-    if chosen.power:
+    if chosen.power and shows_pairs:
         alike = "" if values.weights is None else ", with weights as unequal as these"
         sentences.append(
             "Smallest: the difference that the t-test would show with 80 % power on these queries. "
@@ -530,7 +548,7 @@ def _significant(comparison: Comparison, with_letters: bool) -> str:
         by = compare.TITLES[chosen.test]
     meaning = f"{BETTER} {WORSE}: significantly better, worse than {visible(pairs[0].baseline)}"
     if has_many_pairs(comparison):
-        meaning = "Letters: runs that share one do not differ significantly"
+        meaning = "Letters, a-d for a, b, c and d: runs that share one do not differ significantly"
     elif with_letters or chosen.all_pairs:
         meaning = "Letters: significantly better than these runs"
     return f"{meaning} ({by}; {_corrected(comparison)}; alpha = {chosen.alpha:g}; {n})."
@@ -547,6 +565,9 @@ def _corrected(comparison: Comparison) -> str:
     if not family:
         return "no p-value"
     count = f"{family:,} comparison{'s' * (family != 1)}"
+    without = len(comparison.comparisons) - family
+    if without > 0 and has_many_pairs(comparison):
+        count += f" (another {without:,} {'has' if without == 1 else 'have'} no p-value: identical or untested)"
     within = ", and within each group" if len(comparison.sections) > 1 else ""
     return f"{_CORRECTIONS[chosen.used_correction]} correction for {count}{within}"
 

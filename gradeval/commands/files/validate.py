@@ -6,7 +6,7 @@ import math
 import os
 from codecs import getincrementaldecoder
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +25,7 @@ from gradeval.formats.format import Format, format_of
 from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source, Watch
 from gradeval.notices import NoticeKind, many
-from gradeval.options import OF_FILES, Options, takes, whole
+from gradeval.options import OF_FILES, Options, checked_path, takes, whole
 from gradeval.records import fields_of
 from gradeval.render.document import ABSENT, Grid, Lines, OutputDocument, RenderOptions
 from gradeval.render.document import Block as Part
@@ -367,12 +367,15 @@ def validate(
     threshold.
     Raises OptionError. What is wrong with the files is in the result.
     """
-    paths = [runs] if isinstance(runs, (str, bytes, os.PathLike)) else list(runs)
+    several: Any = [runs]
+    if isinstance(runs, Iterable) and not isinstance(runs, (str, bytes, os.PathLike)):
+        several = runs
+    paths = [checked_path("runs", run) for run in several]
     if qrels is None and not paths:
         raise OptionError("no files given")
     roles: list[str | None] = ["run"] * len(paths)
     if qrels is not None:
-        paths = [qrels, *paths]
+        paths = [checked_path("qrels", qrels), *paths]
         roles = ["qrels", *roles]
     return Checks(Options(**options), max_errors).validation(paths, roles)
 

@@ -29,7 +29,7 @@ from gradeval.commands.gate.history import LEAST as LEAST_LINES
 from gradeval.commands.gate.history import GateHistory, HistoryChoice
 from gradeval.commands.gate.rankings import RankingValues, ranking_measures
 from gradeval.commands.history.history import Window, records
-from gradeval.compare_options import CompareOptions, Groups
+from gradeval.compare_options import ALL, CompareOptions, Groups
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
 from gradeval.evaluation.bounds import check_bounds
 from gradeval.evaluation.evaluator import complete, evaluate_all
@@ -50,6 +50,7 @@ from gradeval.options import (
     FILE_PATHS,
     OF_WEIGHTED_RUNS,
     Options,
+    checked_path,
     parse_number,
     takes,
 )
@@ -441,9 +442,10 @@ def gate(
     data and options.
     """
     given = (require, max_drop, no_worse, non_inferior, max_query_drop)
-    texts = {kind: _texts_of(value) for kind, value in zip(KINDS, given, strict=True)}
-    accepted = [_kind_of(kind) for kind in _texts_of(allow)]
-    file = TomlFile("checks", "", {}) if config is None else open_config(os.fspath(config))
+    texts = {kind: _texts_of(kind, value) for kind, value in zip(KINDS, given, strict=True)}
+    accepted = [_kind_of(kind) for kind in _texts_of("allow", allow)]
+    no_file = TomlFile("checks", "", {})
+    file = no_file if config is None else open_config(os.fspath(checked_path("config", config)))
     chosen_history = HistoryChoice(history, window)
     settings = read_config(file, texts, baseline, min_coverage, by, history=chosen_history, bounds=bounds)
     past = _opened_history(settings, [qrels, run, settings.baseline, config])
@@ -502,8 +504,14 @@ def rankings_of(runs: Runs, checks: Iterable[Check], options: Options) -> Rankin
     return RankingValues.of(runs[RUN], runs[BASELINE], measures, options)
 
 
-def _texts_of(texts: str | Iterable[str]) -> list[str]:
-    return [texts] if isinstance(texts, str) else list(texts)
+def _texts_of(name: str, texts: Any) -> list[str]:
+    """One text or several. Raises OptionError for anything else."""
+    is_several = isinstance(texts, Iterable) and not isinstance(texts, str)
+    several = list(texts) if is_several else [texts]
+    for text in several:
+        if not isinstance(text, str):
+            raise OptionError(f"{name.replace('-', '_')} must be strings, not {described(text)}")
+    return several
 
 
 def _kind_of(name: str) -> NoticeKind:
@@ -713,6 +721,10 @@ def _results_of_groups(results: Results, checks: Sequence[Check], groups: Groups
     named = [check for check in checks if check.group]
     if not named:
         return {}
+    for check in named:
+        if check.group == ALL:
+            plain = replace(check, group="")
+            raise OptionError(f"'{check}': the mean over all queries needs no brackets, as in '{plain}'")
     if not groups:
         raise OptionError(f"'{named[0]}' is of a group of queries. Add --by FILE, with 'query TAB group' lines")
     of_groups = results_of_groups(results, groups)
@@ -812,7 +824,7 @@ def _worst_required(check: Check, results: Results, count: int) -> tuple[WorstQu
         return ()
     by_id = comparison.QueryValues.of(results, [check.spec]).in_order_of_ids()
     gains = by_id.values[RUN, 0] * (1 if check.operator in (">=", ">") else -1)
-    empty = _without_relevant(results, check.spec)
+    empty = comparison.without_relevant(results, check.spec)
     lowest = comparison.lowest(gains, len(gains))
     relevant_first = sorted(lowest, key=lambda q: by_id.queries[q] in empty)
     return _worst(by_id, relevant_first[:count])
@@ -824,14 +836,6 @@ def _missing_ids(results: Results) -> list[str]:
     if missing is None:
         return [query for notice in missing_notices(results, RUN) for query in notice.queries]
     return [results.queries[q] for q in np.flatnonzero(missing).tolist()]
-
-
-def _without_relevant(results: Results, spec: Spec) -> set[str]:
-    """The queries without a document that is relevant to the metric, where these are known."""
-    if results.without_relevant is None:
-        return set()
-    empty = results.without_relevant[results.specs.index(spec)]
-    return {results.queries[q] for q in np.flatnonzero(empty).tolist()}
 
 
 def _worst(values: comparison.QueryValues, positions: Iterable[int]) -> tuple[WorstQuery, ...]:
@@ -1222,6 +1226,9 @@ require = [
 # A check against the baseline is inconclusive where judgments of unjudged documents could turn it; then the
 # baseline must be a run.
 # bounds = true
+
+# Groups of queries, 'query TAB group' lines, which checks name: "nDCG@10[head] >= 0.4".
+# by = "groups.tsv"
 
 # Options of the evaluation, such as rel = 2; the command line overrides them.
 {"" if values else "# "}[options]

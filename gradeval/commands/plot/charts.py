@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,6 +43,7 @@ class Bars:
     high: float
     sign: int = 1  # -1 where lower is better
     pair: PairComparison | None = None  # what differences are of
+    without_relevant: Collection[str] = ()  # the queries without a relevant document, where these are known
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import product
@@ -28,7 +28,7 @@ from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.commands.study.tables import Row, Study, StudyTable, spaced
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, named, visible
-from gradeval.evaluation.evaluator import OnErrors, accepted, check_errors, complete, evaluate_all
+from gradeval.evaluation.evaluator import OnErrors, accepted, check_errors, evaluate_all
 from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
@@ -240,8 +240,8 @@ def queries(
     separate = None if runs is None else separate_runs(runs)
     metrics = "nDCG@10" if metrics is None and separate else metrics
     results, specs = compare.evaluate_to_compare(qrels, separate, metrics, Options(**options))
-    if separate and compare.lacks_baseline(results, separate, CompareOptions(baseline=baseline)):
-        complete(results)
+    if separate and errors == "keep":
+        compare.check_baseline(results, separate, CompareOptions(baseline=baseline))
     accepted(results, errors if separate else "keep")
     of_results = QueryValues.of(results, specs)
     values = of_results.in_order_of_ids()
@@ -261,19 +261,23 @@ def queries(
         values.run(baseline)  # raises where there is no such run
         notices = [*compare.notices_of(results, values)]
         baseline = None
-        panels, numbers = _of_run(values, of_results.means[0].tolist(), confidence)
+        empty = [compare.without_relevant(results, spec) for spec in specs]
+        panels, numbers = _of_run(values, of_results.means[0].tolist(), confidence, empty)
     fields = _of_results("queries", results, specs, notices, baseline=baseline, confidence=confidence)
     return warned(Picture(**fields, note=note, panels=tuple(panels), tables=tuple(numbers)))
 
 
-def _of_run(values: QueryValues, means: list[float], confidence: float) -> tuple[list[Panel], list[StudyTable]]:
+def _of_run(
+    values: QueryValues, means: list[float], confidence: float, empty: Sequence[Collection[str]]
+) -> tuple[list[Panel], list[StudyTable]]:
+    """empty: the queries without a document that is relevant to each metric."""
     panels, rows, summary = list[Panel](), list[Row](), list[Row]()
     run = values.runs[0]
-    for metric, y, mean in zip(values.metrics, values.values[0], means, strict=True):
+    for metric, y, mean, without in zip(values.metrics, values.values[0], means, empty, strict=True):
         interval = (mean, *interval_of_mean(y, mean, "t", confidence, bounds=metric.bounds))
         ids, heights, of_queries = _best_first(values, [y])
         axes = Axis(f"Queries by value ({len(ids)})"), Axis(metric.display, 0.0, 1.0)
-        panels.append(Panel(run, *axes, bars=Bars(ids, heights, *interval)))
+        panels.append(Panel(run, *axes, bars=Bars(ids, heights, *interval, without_relevant=without)))
         summary.append((run, metric.name, len(ids), *interval))
         rows += [(run, metric.name, *row) for row in of_queries]
     return panels, [
@@ -760,7 +764,9 @@ def _extremes(bars: Bars) -> dict[str, list[tuple[str, float]]]:
     first = queries[:_MOST_ENDS]
     last = queries[: -_MOST_ENDS - 1 : -1]
     if bars.pair is None:
-        return {"Highest": first, "Lowest": last}
+        ascending = queries[::-1]
+        lowest = sorted(ascending, key=lambda pair: pair[0] in bars.without_relevant)
+        return {"Highest": first, "Lowest": lowest[:_MOST_ENDS]}
     return {
         "Won most": [(query, value) for query, value in first if value * bars.sign > 0],
         "Lost most": [(query, value) for query, value in last if value * bars.sign < 0],

@@ -32,7 +32,7 @@ from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import InputError, InputErrors, OptionError, visible
 from gradeval.evaluation.evaluator import OnErrors, check_errors, complete
-from gradeval.evaluation.results import Results, Runs, SavedResult
+from gradeval.evaluation.results import Results, Runs, SavedResult, position_of
 from gradeval.evaluation.runs import path_of, separate_runs, with_saved
 from gradeval.notices import Notice, lines, many
 from gradeval.options import EXPECTED, OF_WEIGHTED_RUNS, OTHER, Options, takes, whole
@@ -154,9 +154,8 @@ def report(
     )
     if runs is None:
         runs = [(None, SavedResult.of(results))]
-    elif errors == "raise" or not results.runs or compare.lacks_baseline(results, runs, compared_as):
-        _check_failed(results)
-        complete(results)
+    else:
+        _check_failed(results, runs, compared_as, errors)
     if compared_as.all_pairs and len(results.runs) == 1:
         raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
     if compared_as.bounds and len(results.runs) == 1:
@@ -164,7 +163,7 @@ def report(
             "there is 1 run, and bounds are of differences. gradeval --bounds has those of values"
         )
     runs = _without_failed(runs, results)
-    results, compared_as = _sorted(results, compared_as)
+    results, compared_as = _sorted(results, specs, compared_as)
     paths = [run.path for run in results.runs]
     counted = np.logical_or.reduce([run.counted for run in results.runs])
     values = compare.QueryValues.of(results, specs).select(counted).weighing()
@@ -219,11 +218,16 @@ def _collected(
     return explained
 
 
-def _check_failed(results: Results) -> None:
-    """Raise InputErrors where several runs could not be read."""
+def _check_failed(results: Results, runs: Runs, options: CompareOptions, on_errors: OnErrors) -> None:
+    """Raise the errors of runs that could not be evaluated, where nothing can be shown without them."""
+    if on_errors == "keep":
+        compare.check_baseline(results, runs, options)
+    if on_errors == "keep" and results.runs:
+        return
     errors = [error for failed in results.failed for error in getattr(failed.error, "errors", [failed.error])]
     if len(results.failed) > 1 and all(isinstance(error, InputError) for error in errors):
         raise InputErrors(errors, sum(getattr(failed.error, "total", 1) for failed in results.failed))
+    complete(results)
 
 
 def _with_relevant(results: Results) -> set[str]:
@@ -244,12 +248,12 @@ def _queries_to_explain(values: compare.QueryValues, count: int, with_relevant: 
     return [values.queries[q] for q in chosen.tolist()]
 
 
-def _sorted(results: Results, options: CompareOptions) -> tuple[Results, CompareOptions]:
-    """The runs in the order that is asked for, with the baseline that they had."""
+def _sorted(results: Results, specs: Sequence[Spec], options: CompareOptions) -> tuple[Results, CompareOptions]:
+    """The runs in the order that is asked for, by one of the metrics shown, with the baseline that they had."""
     if options.sort is None:
         return results, options
     first = results.runs[0].name
-    metric = options.sort.removeprefix("-")
+    metric = specs[position_of(options.sort.removeprefix("-"), specs)]
     results = results.sorted_by(metric, worst_first=options.sort.startswith("-"))
     baseline = first if options.baseline is None and not options.all_pairs else options.baseline
     return results, options.replace(baseline=baseline, sort=None)

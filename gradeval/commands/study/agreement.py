@@ -20,7 +20,7 @@ from gradeval.commands.study.tables import Row, Study, StudyTable, averaged_metr
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, GradevalError, InputError, MetricError, OptionError
 from gradeval.evaluation.caveats import caveats, relevance_notices
-from gradeval.evaluation.evaluator import OnErrors, check_errors
+from gradeval.evaluation.evaluator import OnErrors, check_errors, joined_errors
 from gradeval.evaluation.outcome import Evaluated, ReducedRun, check_common, evaluate, no_common_query
 from gradeval.evaluation.plan import EvaluationSetting, Plan, chosen_queries, weights_of, with_ids
 from gradeval.evaluation.results import FailedRun
@@ -165,9 +165,9 @@ def agreement(
 def _check_systems(union: JudgedCollection, failed: Sequence[FailedRun]) -> None:
     """Raise the error of a run, or InputError, where there are no two systems to order."""
     if len(union.runs) < 2:
-        for of_run in failed:
-            raise of_run.error
-        raise InputError(union.qrels.path, "an order needs two systems", hint="Give two runs or more")
+        hint = "The others could not be evaluated" if failed else "Give two runs or more"
+        few = InputError(union.qrels.path, "an order needs two systems", hint=hint)
+        raise joined_errors(failed, few) if failed else few
 
 
 def _separate_qrels(qrels2: Any) -> list[Any]:

@@ -274,7 +274,7 @@ def test_from_python() -> None:
     assert gradeval.evaluate(qrels, runs, "nDCG@5 AP").compare("AP").values.metrics[0].name == "AP"
     # an unknown option is said with those of the comparison and of the evaluation
     for name in ("tie_range", "by_level"):  # compare() does not show what they find
-        with pytest.raises(OptionError, match=f"unknown option {name}: the options are baseline, "):
+        with pytest.raises(OptionError, match=f"unknown option {name}: the options are errors, baseline, "):
             gradeval.compare(*judged(), "AP", **{name: True})
     given = {"tests": "t", "rel": 2}
     message = r"unknown option tests: did you mean test\? The options are baseline, .*, jobs, rel, depth, "

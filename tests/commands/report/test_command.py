@@ -82,6 +82,7 @@ def test_errors(monkeypatch):
     for line, said in {
         "q": f"gradeval: {missing}",
         "q bad r.run worse": "bad:1: the score 'x' is not a number\nworse:1: ",
+        "q r.run s.run -m AP --sort RR": "gradeval: RR was not evaluated: the metrics are AP",
         "q r.run -o r.run": "gradeval: --output r.run: it is one of the input files",
         "q r.run --explain -1": "gradeval: Invalid value for '--explain'",
         "q r.run -o out.json": f"gradeval: --output out.json: {page} .json. Try 'gradeval report --help'.",
