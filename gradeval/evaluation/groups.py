@@ -43,9 +43,9 @@ def group_notices(queries: Sequence[str], counted: Bools, groups: Groups) -> Ite
     if not groups:
         return
     grouped = dict.fromkeys(query for _, ids in groups for query in ids)
-    known = set(queries)
+    evaluated = set(queries)
     ungrouped = [queries[q] for q in np.flatnonzero(counted).tolist() if queries[q] not in grouped]
-    unknown = [query for query in grouped if query not in known]
+    unknown = [query for query in grouped if query not in evaluated]
     for kind, ids in (NoticeKind.UNGROUPED, ungrouped), (NoticeKind.UNKNOWN_GROUPED, unknown):
         if ids:
             yield Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES]))

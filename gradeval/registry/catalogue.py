@@ -52,7 +52,7 @@ def declarations() -> list[Declaration]:
     """
     folder = os.path.dirname(import_module("gradeval.metrics").__file__ or "")
     modules = sorted(name[:-3] for name in os.listdir(folder) if name[0] != "_" and name.endswith(".py"))
-    found: list[Declaration] = []
+    declared: list[Declaration] = []
     for module in dict.fromkeys((*FAMILIES, *modules)):  # in the order of FAMILIES, then others
         with open(os.path.join(folder, f"{module}.py"), encoding="utf-8") as file:
             for text in file.read().split("\n@metric(")[1:]:
@@ -61,8 +61,8 @@ def declarations() -> list[Declaration]:
                 family = fields.partition('family="')[2].partition('"')[0]
                 summary = function.split('"""', 2)[1].split("\n", 1)[0]
                 names = (fields.split('"', 2)[1], *aliases.split('"')[1::2])
-                found.append(Declaration(names, module, family or family_of(module), summary))
-    return found
+                declared.append(Declaration(names, module, family or family_of(module), summary))
+    return declared
 
 
 def family_of(module: str) -> str:

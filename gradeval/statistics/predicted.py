@@ -22,29 +22,29 @@ class PredictedMean(Record):
 
 
 def predicted_mean(
-    y: Floats, f: Floats, others: Floats, alpha: float, weight: float | None = None
+    y: Floats, f: Floats, predicted: Floats, alpha: float, weight: float | None = None
 ) -> PredictedMean:
     """The mean of all queries by people's judgments, estimated with the model's.
 
-    θ = λ mean(others) + mean(y - λ f), SE² = λ² var(others) / N + var(y - λ f) / n, interval by t(n - 1).
+    θ = λ mean(predicted) + mean(y - λ f), SE² = λ² var(predicted) / N + var(y - λ f) / n; interval by t(n - 1).
 
     y, f: values by people and by the model of the queries that people judged, a random sample of all, (n,) with
     n ≥ 2.
-    others: values by the model of the other queries, (N,); of one alone there is no interval, unless λ is 0.
+    predicted: values by the model of the other queries, (N,); of one alone there is no interval, unless λ is 0.
     weight: λ; None: the one with the smallest variance.
     Source: Angelopoulos, Duchi, Zrnic, "PPI++: Efficient prediction-powered inference", 2023.
     """
     n = len(y)
-    count = len(others)
-    weight = _best_weight(y, f, others) if weight is None else weight
+    count = len(predicted)
+    weight = _best_weight(y, f, predicted) if weight is None else weight
     if not count:  # nothing is predicted
         weight = 0.0
     rectified = y - weight * f
     estimate = float(rectified.mean())
     variance = float(rectified.var(ddof=1)) / n
     if weight:
-        estimate += weight * float(others.mean())
-        variance += weight**2 * (float(others.var(ddof=1)) if count > 1 else math.nan) / count
+        estimate += weight * float(predicted.mean())
+        variance += weight**2 * (float(predicted.var(ddof=1)) if count > 1 else math.nan) / count
     low, high = t_interval(estimate, math.sqrt(variance), n - 1, alpha)
     return PredictedMean(estimate, low, high, weight)
 
@@ -68,11 +68,11 @@ def welch_p(x: Floats, y: Floats) -> float:
     return 2 * float(stdtr(df, -t))
 
 
-def _best_weight(y: Floats, f: Floats, others: Floats) -> float:
-    """λ = cov(y, f) / ((1 + n / N) var f), cut to [0, 1]; 0 where f is constant, or there are no others."""
-    predicted = np.concatenate([f, others])
-    if not len(others) or np.ptp(predicted) == 0:
+def _best_weight(y: Floats, f: Floats, predicted: Floats) -> float:
+    """λ = cov(y, f) / ((1 + n / N) var f), cut to [0, 1]; 0 where f is constant, or nothing is predicted."""
+    all_predicted = np.concatenate([f, predicted])
+    if not len(predicted) or np.ptp(all_predicted) == 0:
         return 0.0
     covariance = float(((y - y.mean()) * (f - f.mean())).mean())
-    spread = (1 + len(y) / len(others)) * float(predicted.var(ddof=1))
+    spread = (1 + len(y) / len(predicted)) * float(all_predicted.var(ddof=1))
     return min(max(covariance / spread, 0.0), 1.0)
