@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -15,7 +15,7 @@ from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation.score import summarize, summarize_expected
-from gradeval.notices import Notices
+from gradeval.notices import Notice, Notices
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, checked_path, takes
 from gradeval.records import Record
 from gradeval.registry.spec import Measure, Metrics, Spec, parse
@@ -770,6 +770,14 @@ def _check_utf8(label: str, names: Sequence[str]) -> None:
         wrong = next(name for name in names if any("\ud800" <= letter <= "\udfff" for letter in name))
         message = f"{label} {named(wrong)}: data frames need names in UTF-8. Results.per_query() takes any"
         raise GradevalError(message) from None
+
+
+def notices_warned(*given: Any) -> list[Notice]:
+    """What was warned of when Results among these were evaluated; load() warns of nothing."""
+    items = chain.from_iterable(data if isinstance(data, (list, tuple)) else [data] for data in given)
+    results = (item for item in items if isinstance(item, Results))
+    evaluated = (result for result in results if all(run.missing is not None for run in result.runs))
+    return [*chain.from_iterable(result.notices for result in evaluated)]
 
 
 def is_summarized(spec: Spec) -> bool:

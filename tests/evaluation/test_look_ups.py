@@ -1,6 +1,7 @@
 """Results by what was asked for, saved and loaded; the catalogue of metrics as rows."""
 
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,20 @@ def test_what_loaded_results_keep(tmp_path: Path) -> None:
         assert other.render("tsv") == results.render("tsv") and other.asked == results.asked
         assert [str(one.error) for one in other.failed] == [str(one.error) for one in results.failed] != []
     raises(gradeval.InputError, "^results:1: ", gradeval.load, '{"gradeval": ')
+
+
+def test_warned_once() -> None:
+    with pytest.warns(gradeval.EvaluationWarning, match="not in the run"):
+        results = gradeval.evaluate(QRELS, {"x": RUNS["x"]}, "nDCG@2,3 AP")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gradeval.plot.means(results)
+        warnings.filterwarnings("ignore", "only 3 queries")  # which gate alone warns of
+        gradeval.gate(QRELS, results, require="AP > 0")
+        curve = gradeval.plot.curve(results, metrics="ndcg")
+    assert [row[2] for row in curve.tables[0].rows] == [2, 3]
+    with pytest.warns(gradeval.EvaluationWarning, match="not in the run"):
+        gradeval.gate(gradeval.load(results.to_dict(per_query=True)), require="AP > 0")
 
 
 def test_the_catalogue() -> None:

@@ -36,7 +36,7 @@ from gradeval.evaluation.evaluator import complete, evaluate_all
 from gradeval.evaluation.groups import results_of_groups
 from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.plan import Plan
-from gradeval.evaluation.results import Results, Runs, SavedResult
+from gradeval.evaluation.results import Results, Runs, SavedResult, notices_warned
 from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.evaluation.saved import check_metrics, common_metrics
 from gradeval.file_formats import LabelledRuns, labelled
@@ -461,7 +461,8 @@ def gate(
     settings = replace(settings, windows=past.windows(results))
     report = judge_all(results, rankings, settings, allow=accepted, worst=worst)
     past.append(judged_means(report, results, {}))
-    for text in lines(of_kind(report.notices, False), len(report.coverage), in_python=True):
+    before = notices_warned(qrels, run, baseline)
+    for text in lines(of_kind(report.notices, False, before), len(report.coverage), in_python=True):
         warn(text)
     roles = zip(("run", "baseline"), (of_run.path for of_run in report.coverage), strict=False)
     judged = {} if results is None else {"qrels": results.qrels}

@@ -31,7 +31,7 @@ from gradeval.errors import GradevalError, InputError, MetricError, OptionError,
 from gradeval.evaluation.evaluator import OnErrors, accepted, check_errors, evaluate_all
 from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.plan import Plan
-from gradeval.evaluation.results import Results
+from gradeval.evaluation.results import Results, notices_warned
 from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.notices import Notice, NoticeKind
 from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes, whole
@@ -194,7 +194,7 @@ def means(
         panels=tuple(panels),
         tables=(StudyTable("means", "Mean over the queries", columns, rows),),
     )
-    return warned(picture)
+    return warned(picture, notices_warned(qrels, runs))
 
 
 class _Mean(NamedTuple):
@@ -264,7 +264,9 @@ def queries(
         empty = [compare.without_relevant(results, spec) for spec in specs]
         panels, numbers = _of_run(values, of_results.means[0].tolist(), confidence, empty)
     fields = _of_results("queries", results, specs, notices, baseline=baseline, confidence=confidence)
-    return warned(Picture(**fields, note=note, panels=tuple(panels), tables=tuple(numbers)))
+    return warned(
+        Picture(**fields, note=note, panels=tuple(panels), tables=tuple(numbers)), notices_warned(qrels, runs)
+    )
 
 
 def _of_run(
@@ -351,7 +353,8 @@ def curve(
     at = at if at is None or isinstance(at, str) else ",".join(map(str, iterable("at", at)))
     chosen = Options(**options)
     evaluated = results_of(qrels, chosen) if runs is None else None
-    curves = curves_of(_metrics_of_curves(evaluated) if metrics is None else metrics, at)
+    names = _metrics_of_curves(evaluated) if metrics is None else metrics
+    curves = curves_of(names if evaluated is None or at is not None else _evaluated_at(names, evaluated), at)
     confidence = CompareOptions(confidence=confidence).confidence
     params = [metric.metric.at.name if metric.metric.at else "" for metric in curves]
     if log and "cutoff" not in params:
@@ -374,7 +377,7 @@ def curve(
         panels=tuple(panels),
         tables=(StudyTable("curve", "Mean over the queries at each cutoff", columns, rows),),
     )
-    return warned(picture)
+    return warned(picture, notices_warned(qrels, runs))
 
 
 class _MeanAt(NamedTuple):
@@ -423,6 +426,15 @@ def _metrics_of_curves(results: Results | None) -> Metrics:
     names = [name for of_metric in by_metric.values() if len(of_metric) > 1 for name in of_metric]
     if not names:
         raise MetricError("no metric of the results has two cutoffs or more", hint="for example nDCG@5,10,20")
+    return names
+
+
+def _evaluated_at(metrics: Metrics, results: Results) -> list[str]:
+    """The metrics, a name without a cutoff as those of it that the results have with two cutoffs or more."""
+    names: list[str] = []
+    for name in single_names(metrics):
+        evaluated = [str(spec) for spec in results.specs if str(spec).lower().startswith(f"{name.lower()}@")]
+        names += evaluated if len(evaluated) > 1 else [name]
     return names
 
 

@@ -32,7 +32,7 @@ from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import InputError, InputErrors, OptionError, visible
 from gradeval.evaluation.evaluator import OnErrors, check_errors, complete
-from gradeval.evaluation.results import Results, Runs, SavedResult, position_of
+from gradeval.evaluation.results import Results, Runs, SavedResult, notices_warned, position_of
 from gradeval.evaluation.runs import path_of, separate_runs, with_saved
 from gradeval.notices import Notice, lines, many
 from gradeval.options import EXPECTED, OF_WEIGHTED_RUNS, OTHER, Options, takes, whole
@@ -147,6 +147,7 @@ def report(
     explain = whole("explain", explain, 0, 10**9)
     compared_as, evaluation = split_options(options)
     Options(interval=interval)
+    warned_before = notices_warned(qrels, runs)
     qrels, runs = _opened(qrels, runs, evaluation)
     more = parse(COVERAGE if evaluation.judged_only else f"{COVERAGE} {JUDGED}")
     results, specs = compare.evaluate_to_compare(
@@ -186,7 +187,8 @@ def report(
             query_texts=titles_of(queries_text, set(explained)),
             interval=interval,
             specs=tuple(specs),
-        )
+        ),
+        warned_before,
     )
 
 
