@@ -26,11 +26,11 @@ class MissingJudgments:
     lower_bound: float = math.nan
     upper_bound: float = math.nan
     bounds: str | None = None  # exact: worlds have them; outer: no world is beyond them; None: not known
-    unjudged: int = 0  # documents whose judgments count
-    unjudged_first: int = 0  # those in the first ranks of a run
+    unjudged: int | None = None  # documents whose judgments count; None where the bounds are not known
+    unjudged_first: int | None = None  # those in the first ranks of a run
     unjudged_more: bool = False  # whether there may be more than these
     first_ranks: int | None = None  # how many ranks these are, None without a cutoff
-    settled: int = 0  # queries of whose difference no judgment can change the sign
+    settled: int | None = None  # queries of whose difference no judgment can change the sign
 
     @property
     def reverse(self) -> MissingJudgments:

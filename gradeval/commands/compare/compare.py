@@ -16,7 +16,7 @@ from gradeval.arrays.threads import default_jobs
 from gradeval.commands.compare.bounds import BoundedDifference, MissingJudgments, bounded_differences
 from gradeval.commands.compare.coverage import Coverage, JudgedQueries, coverage_of_runs, missing_notices
 from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Groups, Systems, split_options
-from gradeval.errors import GradevalError, InputError, MetricError, first_names
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names
 from gradeval.evaluation.bounds import check_bounds
 from gradeval.evaluation.caveats import left_out_of_groups
 from gradeval.evaluation.depths import Quantiles, apart
@@ -891,6 +891,10 @@ def _anova(values: QueryValues, m: int, shortfalls: Sequence[str]) -> multiple.T
     if len(tested) < 2:
         return multiple.two_way_anova(of_metric.T[:0]).replace(reason=next(filter(None, shortfalls)))
     if any(len(of_system.runs) > 1 for of_system in values.replicates):
+        if len({len(values.replicates[r].runs) for r in tested}) > 1:
+            raise OptionError(
+                "the analysis of variance needs equally many runs of each system. Leave out --anova"
+            )
         anova = multiple.replicated_anova([values.replicates[r].values[:, m] for r in tested])
     else:
         anova = multiple.two_way_anova(of_metric[tested].T)

@@ -521,7 +521,7 @@ def _could_be(comparison: Comparison, pair: PairComparison, missing: MissingJudg
     """What judgments could make of a difference."""
     [display] = (metric.display for metric in comparison.values.metrics if metric.name == pair.metric)
     difference = f"{display} of {pair.run} − {pair.baseline} is {signed(pair.difference, digits)}"
-    if not missing.unjudged:
+    if not missing.unjudged or missing.unjudged_first is None or missing.settled is None:
         return f"{difference}: no document that counts is unjudged."
     documents = many(missing.unjudged, "document", "documents")
     first = "" if missing.first_ranks is None else f" in a first {missing.first_ranks}"

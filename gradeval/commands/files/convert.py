@@ -174,7 +174,10 @@ def _only_source(sources: Sequence[Source]) -> Source:
 def _of_several(conversion: Conversion, options: Options) -> Conversion:
     """The conversion of several qrels to one. Raises OptionError."""
     if options.merge is None:
-        hint = "several files are qrels of several judges: --merge RULE (merge='mean') makes one of them"
+        hint = (
+            "several files are qrels of several judges: --merge RULE (merge='mean') makes one of them, and "
+            "--merge first joins parts of one"
+        )
         raise OptionError(f"convert takes one file; {hint}")
     if conversion.role == "run":
         raise OptionError("several qrels can be merged, several runs cannot: gradeval fuse mixes runs")

@@ -21,6 +21,8 @@ Examples:
                                        five more of each query, the best by both runs
   gradeval pool qrels.txt *.run --order sample --size 20 -f jsonl
                                        all unjudged documents of 20 random queries
+  gradeval convert qrels.txt judged.csv qrels.new --to trec --merge first
+                                       the qrels with the grades that annotators filled in
 """
 FORMATS = ("table", "tsv", "csv", "jsonl")
 

@@ -201,14 +201,15 @@ def pool_of(
 def _check(options: PoolOptions, evaluation: Options, runs: int, *, has_qrels: bool) -> None:
     """Raise OptionError for an order that these do not have."""
     if options.order == DECIDE and runs != 2:
-        raise OptionError(f"order=decide needs two runs, not {runs}")
+        raise OptionError(f"--order decide (order='decide') needs two runs, not {runs}")
     if options.order in BY_METRIC:
+        order = f"--order {options.order} (order='{options.order}')"
         if not has_qrels:
-            raise OptionError(f"order={options.order} needs qrels")
+            raise OptionError(f"{order} needs qrels")
         if evaluation.ties not in (None, *RULES_OF_RANKS):
-            raise OptionError(f"order={options.order} needs ties=trec or input, not {evaluation.ties}")
+            raise OptionError(f"{order} needs --ties trec or input (ties=), not {evaluation.ties}")
         if evaluation.no_relevant == "skip":
-            raise OptionError(f"order={options.order} needs a value for queries without relevant documents")
+            raise OptionError(f"{order} needs a value for queries without relevant documents")
 
 
 def _forecast(decision: Decision, difference: str) -> str:

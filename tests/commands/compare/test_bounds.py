@@ -239,3 +239,9 @@ def test_tables_of_values_have_no_bounds(folder: Path) -> None:
         ["a.csv"],
         bounds=True,
     )
+
+
+def test_counts_are_null_without_bounds() -> None:
+    runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
+    found = package.compare({"q": {"a": 1}}, runs, "P@1 bpref", bounds=True)
+    assert [one.missing and one.missing.settled for one in found.comparisons] == [0, None]

@@ -12,6 +12,7 @@ from helpers import raises
 from scipy import stats
 
 import gradeval as package
+from gradeval.errors import OptionError
 from gradeval.statistics.multiple import NO_RESIDUAL, replicated_anova
 
 QUERIES = [f"q{n:02}" for n in range(20)]
@@ -54,6 +55,8 @@ def test_means_of_runs() -> None:
     assert "system\truns\tspread_AP\nA\t3\t" in tsv
     assert "Replicates" in gradeval("compare", "qrels", *paths, "--replicates", "systems", "-f", "table").out
     of_dict = package.compare("qrels", paths, "AP", replicates=SYSTEMS, baseline="B")
+    fewer = "needs equally many runs of each system"
+    raises(OptionError, fewer, package.compare, "qrels", paths, "AP", replicates=SYSTEMS, anova=True)
     assert of_dict.comparisons[0].baseline == "B"
 
 
