@@ -140,9 +140,14 @@ def test_in_python() -> None:
     report = package.gate(None, "new.run", baseline="old.run", require=["RBO >= 0.97", "same@1 >= 1"])
     assert not report.held and [outcome.verdict for outcome in report.outcomes] == ["held", "failed"]
     old = {"1": {"a": 2.0, "b": 1.0}}
-    assert package.gate(
+    report = package.gate(
         {"1": {"a": 1}}, old, baseline=old, require="RBO AO@2 >= 1", no_worse="AP", min_coverage=0
     )
+    assert [outcome.verdict for outcome in report.outcomes] == [
+        "held",
+        "held",
+        "error",
+    ]  # of one query, no test
     results = package.evaluate("qrels", "old.run", "AP")
     raises(
         package.OptionError,
