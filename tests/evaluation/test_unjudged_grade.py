@@ -38,6 +38,9 @@ def completed(qrels, run, grade, depth=None):
 
 
 def check_same(ours, other):
+    """Values, and tie ranges where the orders by grade are the ends: others are of the orders tried, which
+    depend on how many documents are judged.
+    """
     for m, spec in enumerate(ours.specs):
         queries = ours.runs[0].counted.sum()
         assert (
@@ -48,7 +51,7 @@ def check_same(ours, other):
             (ours.runs[0].values[m], other.runs[0].values[m]),
             *(
                 []
-                if ours.runs[0].tie_range is None
+                if ours.runs[0].tie_range is None or not has_expected(spec)
                 else zip(ours.runs[0].tie_range[:, m], other.runs[0].tie_range[:, m], strict=True)
             ),
         ):

@@ -58,6 +58,8 @@ def make(rng: random.Random) -> tuple[Any, ...]:
     else:
         args += [f"--metric={word}" for word, _ in chosen]
     values = random_options(rng, judged)
+    if any(dict(params).get("judged_only") for _, (_, params) in chosen):
+        values.pop("unjudged_grade", None)  # which grades what these remove
     args += [rng.choice(WRITTEN[name]).format(value) for name, value in values.items() if name in WRITTEN]
     if "queries" not in values and rng.random() < 0.3:
         args += [rng.choice(["-c", "--queries=judged"])]
