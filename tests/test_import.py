@@ -131,7 +131,11 @@ def test_wheel(tmp_path: Path) -> None:
         names = {name for name in file.namelist() if name.startswith("gradeval/")}
     paths = (path for ending in ("py", "pyi") for path in (ROOT / "gradeval").rglob(f"*.{ending}"))
     modules = {path.relative_to(ROOT).as_posix() for path in paths}
-    folders = (ROOT / "gradeval/commands/report/page", ROOT / "gradeval/guide")
+    folders = (
+        ROOT / "gradeval/commands/report/page",
+        ROOT / "gradeval/cli/completions",
+        ROOT / "gradeval/guide",
+    )
     pages = {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.rglob("*.*")}
     assert names == {
         *modules,
