@@ -17,6 +17,7 @@ from gradeval import GradevalError, evaluate
 from gradeval.errors import OptionError
 from gradeval.evaluation import score
 from gradeval.evaluation.score import has_expected
+from gradeval.evaluation.ties import rises
 from gradeval.notices import NoticeKind
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.spec import parse
@@ -37,9 +38,9 @@ def completed(qrels, run, grade, depth=None):
     return {**{query: unjudged[query] | qrels[query] for query in qrels}, "": {"": grade}}
 
 
-def check_same(ours, other):
-    """Values, and tie ranges where the orders by grade are the ends: others are of the orders tried, which
-    depend on how many documents are judged.
+def check_same(ours, other, scale=None):
+    """Values, and tie ranges where these are exact: others are of the orders tried, which depend on how many
+    documents are judged. scale: the grades that count.
     """
     for m, spec in enumerate(ours.specs):
         queries = ours.runs[0].counted.sum()
@@ -47,14 +48,10 @@ def check_same(ours, other):
             ours.runs[0].texts.get(m) == (other.runs[0].texts.get(m) or [None])[:queries]
             or not spec.metric.text
         )
-        for numbers, expected in (
-            (ours.runs[0].values[m], other.runs[0].values[m]),
-            *(
-                []
-                if ours.runs[0].tie_range is None or not has_expected(spec)
-                else zip(ours.runs[0].tie_range[:, m], other.runs[0].tie_range[:, m], strict=True)
-            ),
-        ):
+        compared = [(ours.runs[0].values[m], other.runs[0].values[m])]
+        if scale is not None and rises(spec, scale):
+            compared += zip(ours.runs[0].tie_range[:, m], other.runs[0].tie_range[:, m], strict=True)
+        for numbers, expected in compared:
             np.testing.assert_array_equal(numbers, expected[:queries], str(spec))
 
 
@@ -76,9 +73,10 @@ def test_every_metric(seed, kind, ties_and_depth, grade, zero_grade):
     options["tie_range"] = depth is None
     full = completed(qrels, run, grade, depth)
     of_full = evaluate(full, run, METRICS, **options)
+    scale = np.unique([g - zero_grade for of in full.values() for g in of.values()]) if depth is None else None
     for rows in (1, 1 << 16):  # of the queries that are scored together
         with patch.object(score, "shares_of", partial(shares_of, rows=rows)):
-            check_same(evaluate(qrels, run, METRICS, unjudged_grade=grade, **options), of_full)
+            check_same(evaluate(qrels, run, METRICS, unjudged_grade=grade, **options), of_full, scale)
     options |= {"ties": "expected", "tie_range": False, "depth": None}
     full = completed(qrels, run, grade)
     check_same(
