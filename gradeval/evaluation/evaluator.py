@@ -345,6 +345,8 @@ class _Waiting(Record, eq=False):
 
     @property
     def are_worth_processes(self) -> bool:
+        if any(isinstance(run, Source) and run.is_pipe for _, run in self.runs):
+            return False  # one may be read again, and what a process has read of it is lost
         sizes = sorted(load.stored_size(run) for _, run in self.runs)
         return sum(sizes[:-1]) >= _WORTH_PROCESSES
 

@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.errors import InputError, OptionError, described, named, readable
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult
 from gradeval.file_formats import LabelledRuns, run_files, run_names
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import Source, kept_open
 from gradeval.options import Options
 from gradeval.tables import load
 from gradeval.tables.load import RunTable
@@ -230,17 +230,21 @@ def path_of(run: Any, name: str) -> str:
         return error.path
 
 
-def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:
+def with_saved(qrels: Any, runs: Runs, *, stay_open: bool = False) -> tuple[Any, Runs]:
     """The qrels and the runs, with each file of saved results read as a SavedResult, or a FailedRun if damaged.
-    Other files may come back as Sources, since a pipe that was looked at cannot be opened again. Raises
-    InputError where the qrels are a saved result.
+    Other files may come back as Sources, since a pipe that was looked at cannot be opened again. stay_open:
+    whether runs are read twice, and so are not closed before the first time. Raises InputError where the qrels
+    are a saved result.
     """
     if isinstance(qrels, Results):
         hint = "Give the qrels first, or the results alone, as in gradeval.compare(results, metrics='AP')"
         raise InputError("qrels", "results given as the qrels", hint=hint)
     qrels = _opened(qrels)
     runs = [(label, _opened(run, qrels)) for label, run in runs]
-    if not any(_may_be_saved(data) for data in (qrels, *(run for _, run in runs))):
+    of_runs = [run for _, run in runs]
+    with kept_open(of_runs if stay_open else ()):
+        may_be_saved = [_may_be_saved(data) for data in (qrels, *of_runs)]
+    if not any(may_be_saved):
         return qrels, runs
     from gradeval.evaluation.saved import look_for_saved
 

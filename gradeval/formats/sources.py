@@ -9,8 +9,9 @@ import re
 import stat
 import sys
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from typing import Any
@@ -49,6 +50,7 @@ _SYSTEM_ERRORS: dict[type[OSError], tuple[str, str]] = {
     PermissionError: ("permission denied", ""),
 }
 _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
+_KEPT_OPEN = 64  # files
 
 
 @contextmanager
@@ -147,8 +149,8 @@ class Source:
         self._is_watched = False
         self.compression = ""
         self._pipe: _Pipe | None = None
-        self._keeps = False  # whether what is read of a regular file is kept
-        self._kept: _Pipe | None = None
+        self._keeps = False  # whether a regular file stays open
+        self._kept: io.FileIO | None = None  # one that does
         self._seekable: Any = None  # the file of seekable(), while it is not in use
         self._begin: int | None = None
         self._state: tuple[int, int, int] | None = None
@@ -184,6 +186,11 @@ class Source:
         """The first decompressed bytes, without a byte order mark. Raises InputError."""
         return self._start.removeprefix(UTF8_MARK)
 
+    @property
+    def is_pipe(self) -> bool:
+        """Whether it is no regular file; known once it was read."""
+        return self._pipe is not None
+
     def begins_with_mark(self) -> bool:
         """Whether the text has a byte order mark. Raises InputError."""
         return self._start.startswith(UTF8_MARK)
@@ -198,7 +205,7 @@ class Source:
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """What is read meanwhile is kept for the first reading after it: all of these open the file once."""
+        """The file stays open from its first reading meanwhile until the end of the first one after it."""
         self._keeps = True
         try:
             yield
@@ -231,7 +238,8 @@ class Source:
 
     def _seekable_file(self) -> Any:
         if self._is_plain():
-            file: Any = open(self.path, "rb")  # noqa: SIM115
+            file: Any = self._kept or open(self.path, "rb")  # noqa: SIM115
+            self._kept = None
             weakref.finalize(self, file.close)
             stored = _Stored(self, lambda buffer, _: file.readinto(buffer))
             while self._hashes and stored.read(1 << 20):
@@ -366,29 +374,39 @@ class Source:
         if not self._is_watched and self.watch is not None:
             self._is_watched = True
             self.watch(self.stored_size, 0)
-        if self._kept is not None:
-            return self._of_kept(self._kept)
-        if self._pipe is None:
-            file = io.FileIO(self._named(), closefd=self.path != "-")
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                if self._begin is None:
-                    self._begin = file.tell()
-                file.seek(self._begin)
-                if self._keeps:
-                    self._kept = _Pipe(file, self.name)
-                    weakref.finalize(self, self._kept.close)
-                    return self._of_kept(self._kept)
-                return _Stored(self, lambda buffer, _: file.readinto(buffer) or 0, file)
+        if self._pipe is not None:
+            return _Stored(self, self._pipe.readinto)
+        file = self._kept or io.FileIO(self._named(), closefd=self.path != "-")
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             self._pipe = _Pipe(file, self.name)
             weakref.finalize(self, self._pipe.close)
-        return _Stored(self, self._pipe.readinto)
+            return _Stored(self, self._pipe.readinto)
+        if self._begin is None:
+            self._begin = file.tell()
+        read_at = partial(_read_at, file, self._begin)
+        if not self._keeps:
+            self._kept = None
+            return _Stored(self, read_at, file)
+        if self._kept is None:
+            self._kept = file
+            weakref.finalize(self, file.close)
+        return _Stored(self, read_at)
 
-    def _of_kept(self, kept: _Pipe) -> _Stored:
-        """What has been kept, and the file behind it, which is copied no more after the last such reading."""
-        if self._keeps:
-            return _Stored(self, kept.readinto)
-        self._kept, kept.copies = None, False
-        return _Stored(self, kept.readinto, kept.pipe)
+
+@contextmanager
+def kept_open(data: Iterable[Any]) -> Iterator[None]:
+    """Source.keeping() of those of the data that are files, but not of so many that none could be opened."""
+    sources = [source for source in data if isinstance(source, Source)]
+    with ExitStack() as files:
+        for source in sources[:_KEPT_OPEN]:
+            files.enter_context(source.keeping())
+        yield
+
+
+def _read_at(file: io.FileIO, begin: int, buffer: Any, offset: int) -> int:
+    """Read from there, wherever another reading, as that of a forked process, has left the file."""
+    file.seek(begin + offset)
+    return file.readinto(buffer) or 0
 
 
 class _Stored(io.RawIOBase):
@@ -439,7 +457,6 @@ class _Pipe:
         self.copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         self.copied = 0
         self.has_ended = False
-        self.copies = True  # whether it can be read again from its beginning
 
     def close(self) -> None:
         self.pipe.close()
@@ -457,12 +474,11 @@ class _Pipe:
                 new += count
         count = new or min(len(buffer), self.copied - offset)
         try:
-            if self.copies or not new:
-                self.copy.seek(offset)
-            if not new:
-                buffer[:count] = self.copy.read(count)
-            elif self.copies:
+            self.copy.seek(offset)
+            if new:
                 self.copy.write(buffer[:new])
+            else:
+                buffer[:count] = self.copy.read(count)
         except OSError as error:
             raise temporary_error(self.name, error) from None
         self.copied += new

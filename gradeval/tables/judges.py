@@ -10,7 +10,7 @@ import numpy as np
 from gradeval.arrays.strings import Ids
 from gradeval.formats.columns import Columns
 from gradeval.options import Options
-from gradeval.tables.load import OpenedQrels, is_path, judgment_columns
+from gradeval.tables.load import OpenedQrels, is_path, judgment_columns, source_of
 from gradeval.tables.qrels import Qrels
 
 JUDGES = ("judge", "annotator", "rater", "assessor")  # names of the column, in lower case
@@ -22,9 +22,11 @@ def by_judge(qrels: Any, options: Options) -> list[Any]:
     """
     if isinstance(qrels, OpenedQrels):
         return [qrels]
-    if not is_path(qrels) and not _names_of_frame(qrels):
-        return [qrels]
-    names = judgment_columns(qrels, options).names if is_path(qrels) else _names_of_frame(qrels)
+    if is_path(qrels):
+        qrels = source_of(qrels)  # a pipe is read again from the copy that it has
+        names = list(judgment_columns(qrels, options).names)
+    else:
+        names = _names_of_frame(qrels)
     column = next((name for name in names if name.lower() in JUDGES), None)
     if column is None or "subtopic" in dict(options.columns):
         return [qrels]

@@ -19,6 +19,14 @@ COMMANDS = (
     ["validate", "q", "a"],
     ["convert", "a", "out", "--to", "letor"],
 )
+WORST = ["explain", "q", "a", "--worst", "1", "--against", "b", *AP]
+LATER = (  # commands that read runs twice, or look for judges
+    WORST,
+    ["report", "q", "a", "b", "-o", "page.html", *AP],
+    ["study", "agreement", "q", "a", "b", *AP],
+    ["diff", "a", "b", "--qrels", "q", "--quiet"],
+    ["pool", "a", "b", "--qrels", "q", *QUIET],
+)
 JSON_LINE = '{{"qid": "{}", "docid": "{}", "%s": {}}}\n'
 TABLE = "{},{},{}\n"
 FORMS = {  # the header and a line of qrels, and of a run
@@ -64,3 +72,7 @@ def test_each_input_is_opened_twice(opened, form, documents):
         opened.clear()
         assert run(command) in (0, 1)
         assert set(opened.values()) == {2}, (form, command, opened)
+    for command in LATER:
+        opened.clear()
+        assert run(command) == 0
+        assert max(opened.values()) <= 2, (form, command, opened)

@@ -23,6 +23,7 @@ from gradeval.evaluation.score import Judge, prepared, score, scored
 from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
 from gradeval.formats.lines import read_texts
+from gradeval.formats.sources import kept_open
 from gradeval.metrics._kernels import exp2_gain
 from gradeval.notices import NO_TEXT, NO_TITLE, Notice, NoticeKind
 from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes, whole
@@ -468,12 +469,14 @@ def open_to_explain(
     # a pipe that was opened once is read from the copy that its Source has
     qrels = source_of(qrels) if is_path(qrels) else qrels
     labelled = [(label, source_of(run) if is_path(run) else run) for label, run in labelled]
-    check_inputs([("qrels", qrels), *(("run", run) for _, run in labelled)], options)
-    options = with_excluded(options)
-    judgments = open_qrels(qrels, options)
-    options = with_all_features(with_ids(options, judgments.qrels), judgments)
-    runs = with_feature_runs(labelled, judgments, options)
-    return judgments.qrels, open_all(runs, judgments, options), options
+    # of the runs, which are read twice where the worst queries are explained
+    with kept_open(run for _, run in labelled):
+        check_inputs([("qrels", qrels), *(("run", run) for _, run in labelled)], options)
+        options = with_excluded(options)
+        judgments = open_qrels(qrels, options)
+        options = with_all_features(with_ids(options, judgments.qrels), judgments)
+        runs = open_all(with_feature_runs(labelled, judgments, options), judgments, options)
+    return judgments.qrels, runs, options
 
 
 def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, count: int) -> Ints:

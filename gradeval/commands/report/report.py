@@ -32,7 +32,8 @@ from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import InputError, InputErrors, OptionError, visible
 from gradeval.evaluation.evaluator import OnErrors, check_errors, complete
-from gradeval.evaluation.results import Results, Runs, SavedResult, notices_warned, position_of
+from gradeval.evaluation.plan import with_files
+from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, notices_warned, position_of
 from gradeval.evaluation.runs import path_of, separate_runs, with_saved
 from gradeval.notices import Notice, lines, many
 from gradeval.options import EXPECTED, OF_WEIGHTED_RUNS, OTHER, Options, takes, whole
@@ -43,7 +44,7 @@ from gradeval.render.document import ABSENT, number, probability, signed
 from gradeval.render.printable import WithNotices, library, warned
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.statistics.tests import interval_of_mean
-from gradeval.tables.load import is_path, open_qrels, source_of
+from gradeval.tables.load import check_inputs, is_path, open_qrels, source_of
 from gradeval.version import __version__
 
 if TYPE_CHECKING:
@@ -193,12 +194,14 @@ def report(
 
 
 def _opened(qrels: Any, runs: Any, options: Options) -> tuple[Any, Runs | None]:
-    """The qrels and the runs, or results alone."""
+    """The qrels, read once, and the runs, which are read twice; or results alone."""
     if runs is None:
         return qrels, None
-    # a pipe is read twice, from the copy that its Source has; other data are read once
-    qrels = source_of(qrels) if is_path(qrels) else open_qrels(qrels, options)
-    return with_saved(qrels, separate_runs(runs))
+    qrels = source_of(qrels) if is_path(qrels) else qrels
+    qrels, opened = with_saved(qrels, separate_runs(runs), stay_open=True)
+    if not any(isinstance(run, (SavedResult, FailedRun)) for _, run in opened):
+        check_inputs([("qrels", qrels), *(("run", run) for _, run in opened)], options)
+    return open_qrels(qrels, with_files(options), hashes=True), opened
 
 
 def _without_failed(runs: Runs, results: Results) -> Runs:

@@ -2,17 +2,21 @@
 
 import gzip
 import hashlib
+import os
 import re
 import shlex
+import subprocess
 import sys
+import threading
 from html import unescape
 from pathlib import Path
 
 import pytest
 from cli.command import QRELS, RUN, fails, gradeval
 
-from gradeval import GradevalError
+from gradeval import GradevalError, process
 from gradeval import report as gradeval_report
+from gradeval.evaluation import evaluator
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
 
@@ -96,3 +100,16 @@ def test_errors(monkeypatch):
     assert fails("report", "q", "r.run", "-o", "out.html") == expected
     with pytest.raises(GradevalError, match="jinja2 is not installed"):  # at once, not when it is shown
         gradeval_report("no such file", "nor this")
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
+def test_a_pipe_beside_runs_that_are_worth_processes(monkeypatch):
+    """It is read twice, so it is not read by a process whose copy is lost."""
+    monkeypatch.setattr(process, "may_fork", True)
+    monkeypatch.setattr(evaluator, "_WORTH_PROCESSES", 1)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)  # pytest-xdist has some
+    lines = (f"q1 Q0 x{rank} {rank} {-rank} t\n" for rank in range(5000))  # more than a pipe holds
+    Path("long.run").write_text(RUN + "".join(lines))
+    with subprocess.Popen(["cat", "long.run"], stdout=subprocess.PIPE) as cat:
+        path = f"/dev/fd/{cat.stdout.fileno()}"
+        assert report(f"q r.run s.run {path} -o page.html --jobs 2").code == 0

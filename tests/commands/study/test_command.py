@@ -1,10 +1,12 @@
 """gradeval study; criteria against Katerenchuk and Rosenberg, table 1; the sentences that end studies."""
 
 import math
+import os
 
 import pytest
 from cli.command import QRELS, RUN, gradeval
 from helpers import each, raises
+from plain import pipe
 
 from commands.groups import check_error, check_formats, check_help
 from gradeval.commands.study import experiments
@@ -221,3 +223,13 @@ def test_errors_are_one_line():
         ("agreement - r s --qrels2 -", "once"),
     ):
         check_error("study", *call.split(), says=says)
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
+def test_judgments_from_a_pipe(folder):
+    (folder / "s").write_text("q1 Q0 b 1 1 t\n")
+    options = "r", "s", "-m", "AP nDCG"
+    expected = gradeval("study", "agreement", "q", *options)
+    with pipe(QRELS.encode()) as path:
+        done = gradeval("study", "agreement", path, *options)
+    assert (done.code, done.out) == (0, expected.out)
