@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Ints, NDArray, Words, cached_property
-from gradeval.arrays.segments import ranges
+from gradeval.arrays.segments import are_new, offsets_of, ranges
 
 PAD = 32  # bytes that must follow the last id of a block, so that reading words stays within it
 _AT_ONCE = 1 << 16  # rows whose keys are computed together, so that temporary arrays stay in the cache
@@ -48,11 +48,16 @@ class Ids:
         self.length = length
         self.known_keys = known_keys
 
-    @classmethod
-    def of(cls, strings: Sequence[bytes]) -> Ids:
-        length = np.fromiter(map(len, strings), np.int64, len(strings))
-        block = np.frombuffer(b"".join(strings) + bytes(PAD), np.uint8)
-        return cls(block, np.cumsum(length) - length, length)
+    @staticmethod
+    def of(strings: Sequence[bytes]) -> Ids:
+        return Ids.packed(b"".join(strings), np.fromiter(map(len, strings), np.int64, len(strings)))
+
+    @staticmethod
+    def packed(text: bytes | Bytes, length: Ints) -> Ids:
+        """Ids of these lengths, whose bytes follow one another."""
+        block = np.zeros(len(text) + PAD, np.uint8)
+        block[: len(text)] = np.frombuffer(text, np.uint8)
+        return Ids(block, np.cumsum(length) - length, length)
 
     @staticmethod
     def joined(parts: Sequence[Ids]) -> Ids:
@@ -62,7 +67,7 @@ class Ids:
         words = [part.words for part in parts if isinstance(part, ShortIds)]
         if parts and len(words) == len(parts):
             return ShortIds(np.concatenate(words))
-        shift = np.cumsum([0, *(len(part.block) for part in parts)])
+        shift = offsets_of([len(part.block) for part in parts])
         none = np.empty(0, np.int64)
         return Ids(
             np.concatenate([*(part.block for part in parts), np.zeros(PAD, np.uint8)]),
@@ -97,8 +102,7 @@ class Ids:
 
     def compact(self) -> Ids:
         """The same column, in a block of its own."""
-        block = np.concatenate([self.text(), np.zeros(PAD, np.uint8)])
-        return Ids(block, np.cumsum(self.length) - self.length, self.length.copy())
+        return Ids.packed(self.text(), self.length.copy())
 
     def word(self, k: int, rows: Ints | slice = slice(None)) -> Words:
         """Bytes 8k to 8k+7 of each row as a little-endian integer, 0 for bytes past its end."""
@@ -472,7 +476,7 @@ def _tables() -> tuple[NDArray[np.uint32], Words]:
 
 def integer_ids(values: NDArray[np.integer[Any]]) -> Ids:
     """Each integer as str() writes it, (N,), of any integer type."""
-    is_new = np.append(True, values[1:] != values[:-1])[: len(values)]
+    is_new = are_new(values)
     if 0 < 2 * is_new.sum() <= len(values):  # equal ones, as of a query, are written once
         return integer_ids(values[is_new]).take(np.cumsum(is_new) - 1)
     four, powers = _tables()

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Floats, NDArray
+from gradeval.arrays.segments import offsets_of
 from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds
 from gradeval.errors import GradevalError, InputError, printable, readable
 from gradeval.formats import memory
@@ -305,7 +306,7 @@ class Arrow:
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self.chunks = chunks
-        self.start = np.cumsum([0, *(chunk.length for chunk in chunks)])
+        self.start = offsets_of([chunk.length for chunk in chunks])
         dictionaries = [chunk.dictionary for chunk in chunks]
         self.distinct = [chunk and memory.Distinct(Arrow([chunk])) for chunk in dictionaries]
         kind = (dictionaries[0] or chunks[0]).format if chunks else _NULL
@@ -376,7 +377,7 @@ def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> tu
         behind = ids.block[size:-PAD]
         may_hold_nul = np.count_nonzero(views) != expected or not behind.all()
     if not wrong.total and may_hold_nul:
-        nuls = np.append(0, np.cumsum(ids.block == 0))
+        nuls = offsets_of(ids.block == 0)
         rows = np.flatnonzero(nuls[ids.start + ids.length] > nuls[ids.start])
         wrong = LineProblems.of(rows, lambda i: f"the {label} {shown(ids[int(rows[i])])} contains a NUL byte")
     return ids.light(), wrong
@@ -394,7 +395,7 @@ def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, label: str) -
 
 def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:
     """The problems of parts of a column, as of the whole."""
-    starts = np.cumsum([0, *(len(values) for values, _ in parts)]).tolist()
+    starts = offsets_of([len(values) for values, _ in parts]).tolist()
     return LineProblems.joined(wrong.moved(start) for start, (_, wrong) in zip(starts, parts, strict=False))
 
 
@@ -604,8 +605,8 @@ def _writer(opened: Callable[[Any, Any, Any], Any]) -> FormatWriter:
         schema = pyarrow.schema(list(zip(content.names, (text, text, number, text), strict=False)))
         with opened(pyarrow, sink, schema) as file:
             for batch in chain([first], batches):
-                queries = batch.queries.take(np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds)))
-                columns = [text_column(pyarrow, ids).cast(text) for ids in (queries, batch.documents)]
+                ids = batch.queries.take(batch.query), batch.documents
+                columns = [text_column(pyarrow, column).cast(text) for column in ids]
                 columns.append(pyarrow.array(batch.value).cast(number))
                 if isinstance(batch.subtopic, Ids):
                     columns.append(text_column(pyarrow, batch.subtopic).cast(text))
@@ -615,7 +616,7 @@ def _writer(opened: Callable[[Any, Any, Any], Any]) -> FormatWriter:
 
 
 def text_column(pyarrow: Any, ids: Ids) -> Any:
-    offsets = np.append(0, np.cumsum(ids.length)).astype(np.int64)
+    offsets = offsets_of(ids.length)
     buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(ids.text())]
     return pyarrow.Array.from_buffers(pyarrow.large_string(), len(ids), buffers)
 

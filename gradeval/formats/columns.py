@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.segments import offsets_of
 from gradeval.arrays.strings import IdIndex, IdPairs, Ids
 from gradeval.formats.detect import explained
 from gradeval.formats.diagnostics import UNLABELLED_HINT, LeftOut, LineProblems, Problem, shown
@@ -109,6 +110,18 @@ class Columns(Record):
     subtopic: Ids | bytes | None = None
     excluded: int = 0  # how many rows were removed, since their documents are excluded
 
+    @property
+    def query(self) -> Ints:
+        """Which of the queries each row is of, (n,)."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
+
+    @property
+    def subtopics(self) -> Ids:
+        """The subtopic of each row, (n,), b"" where there is none."""
+        if isinstance(self.subtopic, Ids):
+            return self.subtopic
+        return Ids.of([self.subtopic or b""]).take(np.zeros(len(self.value), np.int64))
+
     @classmethod
     def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:
         """All rows of a table in memory. queries: of each row, (n,). line: by default each row is one."""
@@ -134,8 +147,8 @@ class Columns(Record):
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
         """Blocks of one file, in order, as a whole."""
-        lines = np.cumsum([0, *(part.lines for part in parts)])
-        rows = np.cumsum([0, *(len(part.value) for part in parts)])
+        lines = offsets_of([part.lines for part in parts])
+        rows = offsets_of([len(part.value) for part in parts])
         bounds = [part.bounds[:-1] + row for part, row in zip(parts, rows, strict=False)]
         line = [part.line + first for part, first in zip(parts, lines, strict=False)]
         tags = [part.tag for part in parts if part.tag is not None]
@@ -173,7 +186,7 @@ class Columns(Record):
         has_ranks = rank is not None and not np.isnan(rank[:count]).all()
         if rank is not None and has_ranks:
             ranked = ~np.isnan(rank[rows])
-            before = np.append(0, np.cumsum(ranked))
+            before = offsets_of(ranked)
             rows = rows[ranked]
             starts = before[starts[before[np.append(starts[1:], count)] > before[starts]]]
         score = self.value[rows]
@@ -208,7 +221,7 @@ class Columns(Record):
         """Some of the rows, by a mask."""
         if rows.all():
             return self
-        counts = np.append(0, np.cumsum(rows))[self.bounds]
+        counts = offsets_of(rows)[self.bounds]
         queries = np.flatnonzero(np.diff(counts))  # queries that keep a row
         return self.replace(
             queries=self.queries.take(queries),
@@ -237,9 +250,8 @@ class Columns(Record):
         """
         if self.numbered:
             return self
-        query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
         documents = self.documents.before_last(delimiter) if delimiter else self.documents
-        remaining = self.take(~documents.same(np.arange(len(query)), self.queries, query))
+        remaining = self.take(~documents.same(np.arange(len(documents)), self.queries, self.query))
         has_identical = len(remaining.value) < len(self.value)
         return remaining.replace(left_out=IDENTICAL_IDS) if has_identical else remaining
 
@@ -291,7 +303,7 @@ def only_run(columns: Columns, first: bytes, hint: str) -> Columns:
         return columns
     message = f"the column run names a second run ({shown(names[rows[0]])}), after {shown(first)}"
     problem = Problem(int(columns.line[rows[0]]), message, hint)
-    return columns.without_rows(LineProblems.joined([columns.problems, LineProblems.listed([problem], True)]))
+    return columns.without_rows(columns.problems + LineProblems.listed([problem], True))
 
 
 def light_subtopics(ids: Ids) -> Ids | bytes:
@@ -330,7 +342,7 @@ def columns_of(
         problems = wrong
         bad = np.arange(len(value))
     elif len(bad):
-        problems = LineProblems.joined([problems, _not_numbers(name, fields[2].take(bad), line[bad])])
+        problems += _not_numbers(name, fields[2].take(bad), line[bad])
     problems = explained(problems, block, lines, "grade" if name == "grade" else "score", kind)
     if len(bad):
         good = np.ones(len(value), bool)

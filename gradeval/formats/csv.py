@@ -411,8 +411,7 @@ def _columns(block: Block, chosen: Chosen, header: Header) -> Columns:
     keep = np.ones(len(rows.line), bool)
     for label, ids in zip((QUERY, DOCUMENT), rows.fields, strict=False):
         if not ids.length.all():
-            of_empty = _empty_ids(label, ids, rows.line)
-            problems = LineProblems.joined([problems, of_empty])
+            problems += _empty_ids(label, ids, rows.line)
             keep &= ids.length > 0
     unrated = 0
     if chosen.empty_is_unjudged:
@@ -495,7 +494,7 @@ def _parsed(block: Block, header: Header, wanted: list[int], skipped: int) -> tu
         error = LineProblems.listed([Problem(begin, message)], final=True)
     fields_of = (object_ids([record[k] for record in records], "id")[0] for k in wanted)
     rows = DataLines(tuple(fields_of), np.array(line, np.int64), lines)
-    return rows, LineProblems.joined([LineProblems.listed(wrong), error])
+    return rows, LineProblems.listed(wrong) + error
 
 
 def without_header(block: Block, names: tuple[str, str, str]) -> Columns:
@@ -525,7 +524,7 @@ def _msmarco_table(source: Source, number: str, options: Options) -> BlockTable:
                 last[query] = before[-1] + count
             rows = np.arange(len(columns.value))
             expected = rows - np.repeat(columns.bounds[:-1] - np.array(before, np.int64) - 1, counts)
-            problems = LineProblems.joined([columns.problems, _wrong_rank(columns, expected)])
+            problems = columns.problems + _wrong_rank(columns, expected)
             yield columns.replace(value=-columns.value, problems=problems)
 
     return BlockTable.of(source, lambda columns: columns, blocks=blocks)
@@ -560,7 +559,7 @@ def _refused_by_msmarco(batch: Columns, content: Content) -> LineProblems:
     real = np.flatnonzero(batch.value != np.rint(batch.value))
     message = "the grade {!r} cannot be written: MS MARCO's are integers"
     of_grades = LineProblems.of(batch.line[real], lambda i: message.format(float(batch.value[real[i]])))
-    return LineProblems.joined([no_spaces(batch, content), of_grades])
+    return no_spaces(batch, content) + of_grades
 
 
 MSMARCO = Format(

@@ -72,6 +72,9 @@ class LineProblems(Record):
         every = partial(chain.from_iterable, map(cls.all, parts)) if total > len(first) else None
         return cls(tuple(first), total, any(part.final for part in parts), every)
 
+    def __add__(self, other: LineProblems) -> LineProblems:
+        return self.joined([self, other])
+
     def changed(self, change: Callable[[Problem], Problem]) -> LineProblems:
         """Each problem changed, as where it is in another line."""
         first = tuple(map(change, self.first))
@@ -114,7 +117,7 @@ class Problems:
     def add(self, problems: LineProblems, first_line: int = 0) -> None:
         """first_line: the number of lines before the block of these problems."""
         if problems.total:  # those that are not shown are not kept, nor what they would be made from
-            self.found = LineProblems.joined([self.found, problems.moved(first_line)]).replace(every=None)
+            self.found = (self.found + problems.moved(first_line)).replace(every=None)
 
     def until_enough(
         self, parts: Iterable[Any], count_elsewhere: Callable[[], int] = int

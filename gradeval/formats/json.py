@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Floats, Ints
+from gradeval.arrays.segments import offsets_of
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats import memory
@@ -418,7 +419,7 @@ def _exact_columns(part: _Part, lines: int, number: str, unlabelled: str | None)
         return Columns.failed(lines, part, Problem(part.skipped, message))
     columns = _columns_of_members(objects, number, unlabelled)
     problems = columns.problems.changed(lambda problem: problem.replace(line=None))
-    problems = LineProblems.joined([problems, LineProblems.listed(wrong)])
+    problems += LineProblems.listed(wrong)
     columns = columns.without_rows(problems)
     line = _line_of(part, _document_keys(part), lines)[columns.line]
     return columns.replace(line=line, lines=lines, first=part.first, last=part.last, problems=problems)
@@ -442,7 +443,7 @@ def _members_of_part(part: _Part) -> list[tuple[str, Any]] | Problem:
 def _columns_of_members(members: Sequence[tuple[str, _Object]], number: str, unlabelled: str | None) -> Columns:
     """The rows of queries with their documents."""
     queries = [query for query, documents in members if documents]
-    bounds: Ints = np.cumsum([0, *(len(documents) for _, documents in members if documents)])
+    bounds = offsets_of([len(documents) for _, documents in members if documents])
     rows = [*chain.from_iterable(documents for _, documents in members)]
     numbers = memory.object_numbers([value for _, value in rows], number)
 
@@ -632,7 +633,7 @@ def _columns_of_objects(
     values = [*map(memory.Objects, fields)]
     columns = memory.read_values(values, chosen.labels, ranks=ranks, unlabelled=chosen.unlabelled)
     of_values = columns.problems.changed(lambda problem: problem.replace(line=rows[problem.line or 0]))
-    problems = LineProblems.joined([LineProblems.listed(wrong), of_values]).changed(at)
+    problems = (LineProblems.listed(wrong) + of_values).changed(at)
     return columns.replace(line=np.array(rows, np.int64)[columns.line]).without_rows(problems)
 
 
@@ -796,7 +797,7 @@ def _is_object(value: Any) -> bool:
 
 def lists_columns(lists: Lists, chosen: Chosen) -> Columns:
     objects = [_objects_of(documents, chosen) for documents in lists.documents]
-    bounds: Ints = np.cumsum([0, *map(len, objects)])
+    bounds = offsets_of([*map(len, objects)])
 
     def at(problem: Problem) -> Problem:
         row = problem.line or 0
@@ -811,7 +812,7 @@ def lists_columns(lists: Lists, chosen: Chosen) -> Columns:
         return columns.replace(lines=len(queries))
     line = np.repeat(np.array(lists.line, np.int64), np.diff(bounds))[columns.line]
     columns = columns.replace(line=line, lines=lists.lines, first=lists.first, last=lists.last)
-    return columns.without_rows(LineProblems.joined([lists.problems, columns.problems]))
+    return columns.without_rows(lists.problems + columns.problems)
 
 
 def _objects_of(documents: list[Any], chosen: Chosen) -> list[_Read]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Floats, Ints, NDArray, cached_property
-from gradeval.arrays.segments import distinct, order_of, ranges, stable_order
+from gradeval.arrays.segments import are_new, distinct, order_of, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, integer_ids, words
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError, first_names
@@ -199,7 +199,7 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     of_queries = LineProblems.of(data[has_query & (length == 0)], lambda _: "no query id after qid:")
     first_feature = first_token + 1 + has_query
     values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted=is_wanted)
-    of_lines = LineProblems.joined([of_labels, of_queries, of_values])
+    of_lines = of_labels + of_queries + of_values
     return _Part(
         query=Ids(block.bytes, query.start + 4, length).compact(),
         document=_documents(block.bytes, tokens, data, comment[data]).compact(),
@@ -249,10 +249,9 @@ def _values(
     of_values = LineProblems.of(
         data[row[bad]], lambda i: not_a_number(f"value of feature {feature[bad[i]]}", text[int(bad[i])])
     )
-    changes = np.flatnonzero(feature[1:] != feature[:-1]) + 1
-    bounds = np.concatenate([[0], changes, [len(feature)]])[: None if len(feature) else 1]
+    bounds = np.append(np.flatnonzero(are_new(feature)), len(feature))
     values = _Values(feature[bounds[:-1]], bounds, row, value, len(data))
-    return values, LineProblems.joined([of_fields, of_values])
+    return values, of_fields + of_values
 
 
 def _documents(block: Bytes, tokens: Tokens, data: Ints, comment: Ints) -> Ids:
@@ -311,7 +310,7 @@ def read_numbers(source: Source, name: str, problems: Problems | None = None) ->
             return columns
         message = f"the {name} {{:g}} is not a non-negative integer"
         of_sizes = LineProblems.of(columns.line[odd], lambda i: message.format(columns.value[odd[i]]))
-        return columns.replace(problems=LineProblems.joined([columns.problems, of_sizes]))
+        return columns.replace(problems=columns.problems + of_sizes)
 
     problems = problems or Problems(source.name)
     parts = [(part.value, part.line + n) for n, part in problems.until_enough(map(numbers, source.blocks()))]
@@ -364,7 +363,7 @@ def _indexed_scores(block: Block) -> Columns:
     bad = [row for row, text in enumerate(index.tolist()) if not text.isdigit() or len(text) > 9]
     message = "the index {} is not a non-negative integer"
     of_index = LineProblems.of(columns.line[bad], lambda i: message.format(shown(index[bad[i]])))
-    return columns.replace(problems=LineProblems.joined([columns.problems, of_index]))
+    return columns.replace(problems=columns.problems + of_index)
 
 
 def _rows_of_indexes(columns: Columns, index: Ints, letor: Letor, problems: Problems) -> Ints:

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, NDArray
+from gradeval.arrays.segments import offsets_of
 from gradeval.arrays.strings import PAD, Ids, integer_ids
 from gradeval.errors import InputError, described, named, readable, reason
 from gradeval.formats.columns import Columns, grouped, light_subtopics
@@ -364,7 +365,7 @@ class Nested(Data):
         self.documents: list[Mapping[Any, Any]] = list(data.values())
         if not are_mappings(self.documents):
             self.documents = [*starmap(self._as_mapping, zip(self.queries, self.documents, strict=True))]
-        self.offsets: Ints = np.array([0, *map(len, self.documents)], np.int64).cumsum()
+        self.offsets = offsets_of([*map(len, self.documents)])
         self.rows = int(self.offsets[-1])
 
     def _as_mapping(self, query: Any, documents: Any) -> Mapping[Any, Any]:

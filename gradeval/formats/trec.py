@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradeval.arrays import Bytes, Floats, Ints, Words
+from gradeval.arrays.segments import are_new
 from gradeval.arrays.strings import Ids, integer_ids, mix, words
 from gradeval.formats.columns import RANKS_CHECKED, BlockTable, Columns, ExtraFields, columns_of, odd_lines
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
@@ -122,7 +123,7 @@ def _checked(columns: Columns, line: Ints, ranks: Ids) -> Columns:
 def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> Columns:
     problems, extra = odd_lines(rows, f"a run has 6 ({_LAYOUTS['score']})"), ExtraFields()
     if not as_trec_eval:
-        problems = LineProblems.joined([problems, _second_records(block, rows)])
+        problems += _second_records(block, rows)
         if np.max(rows.counts, initial=0) > _FIELDS:
             lines = rows.line[np.broadcast_to(rows.counts, rows.line.shape) > _FIELDS]
             extra = ExtraFields(len(lines), int(lines[0]))
@@ -256,11 +257,7 @@ def _turns(view: Words, start: Ints, gap: np.uint64) -> tuple[Ints, Ints] | None
     if query is None:
         return None
     fields, length = query
-    new = np.ones(len(start), bool)
-    new[1:] = fields[0][1:] != fields[0][:-1]
-    for word in fields[1:]:
-        new[1:] |= word[1:] != word[:-1]
-    row = np.flatnonzero(new)
+    row = np.flatnonzero(are_new(*fields))
     return row, length[row]
 
 
@@ -379,7 +376,7 @@ def _write_run(batches: Iterator[Columns], sink: Any, content: Content) -> None:
     end = b" %b\n" % content.tag
     for batch in batches:
         assert batch.rank is not None
-        query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
+        query = batch.query
         for first in range(0, len(query), ROWS):
             rows = slice(first, first + ROWS)
             queries, documents = batch.queries.take(query[rows]), batch.documents.take(rows)

@@ -288,7 +288,7 @@ def _read_qrels(table: Any, job: SparkJob) -> tuple[Qrels, Notices]:
         if low != high
     ]
     merge = job.options.merge
-    wrong = LineProblems.joined([rows.out_of_range(), LineProblems.listed([] if merge else differing)])
+    wrong = rows.out_of_range() + LineProblems.listed([] if merge else differing)
     wrong.changed(judged.named).check(job.qrels)
     qrels = rows.without_duplicates() if merge is None else rows.merged(merge)
     qrels = qrels.evaluated(job.options, excluded(job.options))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays.strings import PAD, Ids
+from gradeval.arrays.strings import PAD
 from gradeval.errors import GradevalError, InputError, OptionError
 from gradeval.evaluation.runs import check_labels
 from gradeval.file_formats import labelled, run_names, short_name
@@ -400,12 +400,9 @@ def parsed(batches, number):  # type: ignore[no-untyped-def]  # Spark would look
         block[text.size] = ord("\n")
         read = qrels_columns if number == "grade" else run_columns
         columns = read(Block(block, text.size + 1, False, False))
-        query = np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds))
-        ids = [columns.queries.take(query), columns.documents]
+        ids = [columns.queries.take(columns.query), columns.documents]
         if number == "grade":
-            subtopic = columns.subtopic
-            none = np.zeros(len(columns.value), np.int64)
-            ids.append(subtopic if isinstance(subtopic, Ids) else Ids.of([subtopic or b""]).take(none))
+            ids.append(columns.subtopics)
         rows = [text_column(pa, of_rows) for of_rows in ids]
         rows.insert(2, pa.array(columns.value))
         yield from pa.table(rows, names).cast(schema).to_batches()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
+from gradeval.arrays.segments import Segments, distinct, offsets_of, ranges, stable_order
 from gradeval.arrays.strings import Ids
 from gradeval.records import Record
 from gradeval.tables.qrels import Qrels, Subtopics
@@ -64,7 +64,7 @@ def completed(
     query, above, score = documents.unjudged(depth)
     order = stable_order(np.append(Segments(qrels.offsets).query, query))
     rank = np.append(reduced.rank, above + 1.0)[order]
-    offsets = qrels.offsets + np.append(0, np.cumsum(np.bincount(query, minlength=len(qrels.queries))))
+    offsets = qrels.offsets + offsets_of(np.bincount(query, minlength=len(qrels.queries)))
     names = Ids.joined([qrels.documents.compact(), _NO_ID.light() if qrels.documents.short else _NO_ID])
     of_all = qrels.replace(
         offsets=offsets,
@@ -92,7 +92,7 @@ class RetrievedDocuments(Record, eq=False):
 
     @classmethod
     def of(cls, qrels: Qrels, reduced: Reduced, queries: Ints) -> RetrievedDocuments:
-        segments = Segments(np.append(0, np.cumsum(reduced.retrieved[queries])))
+        segments = Segments(offsets_of(reduced.retrieved[queries]))
         lengths = np.diff(qrels.offsets)[queries]
         rank = reduced.rank[ranges(qrels.offsets[queries], lengths)]
         is_retrieved = np.isfinite(rank)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, NDArray
-from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
+from gradeval.arrays.segments import Segments, distinct, offsets_of, ranges, stable_order
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GRADE_RANGE, InputError, InputErrors, OptionError, described, named
 from gradeval.formats.columns import Columns
@@ -167,7 +167,7 @@ def _in_front(segments: Segments, ranked: Ints, counts: Ints) -> tuple[Ints, Int
 
 
 def _segments(lengths: Ints) -> Segments:
-    return Segments(np.append(0, np.cumsum(lengths)))
+    return Segments(offsets_of(lengths))
 
 
 @first_error()

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.arrays.strings import Ids
 from gradeval.formats.columns import Columns
 from gradeval.options import Options
 from gradeval.tables.load import OpenedQrels, is_path, judgment_columns, source_of
@@ -34,7 +33,7 @@ def by_judge(qrels: Any, options: Options) -> list[Any]:
     with_judges = options.replace(columns=(*options.columns, ("subtopic", column)))
     table = judgment_columns(qrels, with_judges)
     rows = list(map(table.columns, table.blocks()))
-    judges = dict.fromkeys(name for part in rows for name in _judges(part).tolist())
+    judges = dict.fromkeys(name for part in rows for name in part.subtopics.tolist())
     if len(judges) < 2:
         return [qrels]
     return [_judgments_of(judge, rows, options) for judge in judges]
@@ -48,19 +47,12 @@ def _names_of_frame(data: Any) -> list[str]:
     return [name for name in names if isinstance(name, str)] if isinstance(names, Iterable) else []
 
 
-def _judges(part: Columns) -> Ids:
-    """The judge of each row."""
-    if isinstance(part.subtopic, Ids):
-        return part.subtopic
-    return Ids.of([part.subtopic or b""]).take(np.zeros(len(part.value), np.int64))
-
-
 def _judgments_of(judge: bytes, rows: list[Columns], options: Options) -> OpenedQrels:
     """Those of one judge, which are named by it."""
     name = judge.decode("utf-8", "surrogateescape") or "''"
     parts = []
     for part in rows:
-        is_own = np.array([other == judge for other in _judges(part).tolist()], np.bool_)
+        is_own = np.array([other == judge for other in part.subtopics.tolist()], np.bool_)
         parts.append(part.take(is_own).replace(subtopic=None))
     as_read = Qrels.of(name, parts)
     return OpenedQrels(as_read, as_read.evaluated(options))

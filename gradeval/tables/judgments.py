@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
-from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
+from gradeval.arrays.segments import Segments, distinct, offsets_of, ranges, stable_order
 from gradeval.errors import MetricError
 from gradeval.records import Record, fields_of
 from gradeval.tables.qrels import Ideal, Qrels, Recalling, Subtopics, is_relevant
@@ -116,7 +116,7 @@ class Judgments(Record, Recalling, eq=False):
             if rank.ndim > 1:
                 document, counts, queries = (np.tile(rows, len(rank)) for rows in (document, counts, queries))
                 rank = rank.ravel()
-            offsets = np.append(0, np.cumsum(counts))
+            offsets = offsets_of(counts)
         segments = qrels.ideal.segments if is_whole else Segments(offsets - offsets[0])
         # what was retrieved comes first, by rank; the others stay in order
         not_found = retrieved.max(initial=0) + 1

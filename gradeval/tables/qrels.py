@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
-from gradeval.arrays.segments import Segments, distinct, ranges, stable_order, subtracted
+from gradeval.arrays.segments import Segments, are_new, distinct, offsets_of, ranges, stable_order, subtracted
 from gradeval.arrays.strings import IdIndex, IdPairs, Ids, KeyTable, Texts, repeats, salts
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError, UnknownQueryError
@@ -134,10 +134,8 @@ class Subtopics(Record, Recalling, eq=False):
         row, key, grade = row[order], key[order], grade[order]
         query = segments.query[row]
         by_topic = np.lexsort((key, query))
-        is_new = np.ones(len(row), bool)
-        is_new[1:] = (np.diff(query[by_topic]) != 0) | (key[by_topic][1:] != key[by_topic][:-1])
         topic = np.empty(len(row), np.int64)
-        topic[by_topic] = np.cumsum(is_new) - 1
+        topic[by_topic] = np.cumsum(are_new(query[by_topic], key[by_topic])) - 1
         return cls(segments, row, topic, grade, documents)
 
     @cached_property
@@ -159,7 +157,7 @@ class Subtopics(Record, Recalling, eq=False):
         relevant = np.flatnonzero(is_relevant(self.grade, level))
         relevant = relevant[np.argsort(document_order[self.row[relevant]], kind="stable")]
         row, topic = self.row[relevant], self.topic[relevant]
-        starts = np.flatnonzero(np.diff(row, prepend=-1))
+        starts = np.flatnonzero(are_new(row))
         document = row[starts]
         by_document = Segments(np.append(starts, len(row)))
         query = self.segments.query[document]
@@ -170,10 +168,10 @@ class Subtopics(Record, Recalling, eq=False):
         while len(unranked) and (depth is None or len(ranked) <= depth):
             gain = by_document.sum(weight[topic])[unranked]
             rounded = np.round(gain, _SAME)
-            first = np.flatnonzero(np.diff(query[unranked], prepend=-1))
+            first = np.flatnonzero(are_new(query[unranked]))
             best = np.repeat(np.maximum.reduceat(rounded, first), np.diff(first, append=len(unranked)))
             equal = np.flatnonzero(rounded == best)
-            chosen = equal[np.diff(query[unranked[equal]], prepend=-1) != 0]
+            chosen = equal[are_new(query[unranked[equal]])]
             ranked.append(unranked[chosen])
             gains.append(gain[chosen])
             weight[
@@ -182,7 +180,7 @@ class Subtopics(Record, Recalling, eq=False):
             unranked = np.delete(unranked, chosen)
         chosen = np.concatenate(ranked)
         order = stable_order(query[chosen])
-        offsets = np.append(0, np.cumsum(np.bincount(query[chosen], minlength=self.segments.count)))
+        offsets = offsets_of(np.bincount(query[chosen], minlength=self.segments.count))
         return Segments(offsets), document[chosen[order]], np.concatenate(gains)[order]
 
 
@@ -297,7 +295,7 @@ class Qrels(Record, eq=False):
         if not is_excluded.any():
             return every.replace(notices=notices)
         kept = ~is_excluded
-        row = np.append(0, np.cumsum(kept))  # of those that are kept
+        row = offsets_of(kept)  # of those that are kept
         offsets = row[self.offsets]
         queries = np.flatnonzero(np.diff(offsets))
         counted = every.replace(
@@ -361,7 +359,7 @@ class JudgmentRows(Record, eq=False):
     @classmethod
     def of(cls, path: str, parts: list[Columns], jobs: int = 1) -> JudgmentRows:
         """The rows of a file, of which there is at least one; the list is emptied to reuse memory."""
-        bounds = np.cumsum(np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]))
+        bounds = offsets_of(np.concatenate([np.diff(part.bounds) for part in parts]))
         ids = Ids.joined([part.queries for part in parts])
         documents = Ids.joined([part.documents for part in parts])
         grade = np.concatenate([part.value for part in parts])
@@ -378,7 +376,7 @@ class JudgmentRows(Record, eq=False):
             documents = documents.take(rows)
             grade = grade[rows]
             subtopic = None if subtopic is None else subtopic.take(rows)
-            bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
+            bounds = offsets_of(np.bincount(number, counts))
         qrels = Qrels(path, ids.take(first_of).compact(), bounds, documents, grade)
 
         def keys_and_repeats(queries: slice) -> tuple[Words, Ints, Ints]:
@@ -398,7 +396,7 @@ class JudgmentRows(Record, eq=False):
 
     def line(self) -> Ints:
         """The 0-based line of each row, for messages."""
-        before = np.cumsum([0, *(count for _, count in self.lines)])
+        before = offsets_of([count for _, count in self.lines])
         line = np.concatenate([line + by for (line, _), by in zip(self.lines, before[:-1], strict=True)])
         return line if self.order is None else line[self.order]
 
@@ -443,7 +441,7 @@ class JudgmentRows(Record, eq=False):
         first = distinct(self.first)
         row, group = np.append(first, self.again), np.append(first, self.first)
         order = np.lexsort((row, group))  # the judgments of a document in the order of the file
-        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        starts = np.flatnonzero(are_new(group[order]))
         judgments = Segments(np.append(starts, len(order)))
         grades = self.qrels.grade[row[order]]
         grade = self.qrels.grade.copy()
@@ -470,7 +468,7 @@ class JudgmentRows(Record, eq=False):
             grade = qrels.grade.copy()
             np.maximum.at(grade, self.document, grade[self.further])
             qrels = qrels.replace(
-                offsets=np.append(0, np.cumsum(kept))[qrels.offsets],
+                offsets=offsets_of(kept)[qrels.offsets],
                 documents=qrels.documents.take(kept),
                 grade=grade[kept],
                 notices=Notices(Notice(kind, qrels.path, count) for kind, count in counts.items() if count),
@@ -521,31 +519,25 @@ def merged_grades(judgments: Segments, grade: Floats, rule: str) -> Floats:
 
 def _majority(judgments: Segments, ascending: Floats) -> Floats:
     """The most frequent grade of each segment; of several, their lower median. ascending: the grades."""
-    is_new = np.ones(len(ascending), bool)
-    is_new[1:] = (np.diff(ascending) != 0) | (np.diff(judgments.query) != 0)
-    level = np.flatnonzero(is_new)
+    level = np.flatnonzero(are_new(ascending, judgments.query))
     count = np.diff(np.append(level, len(ascending)))
     of_level = judgments.query[level]
     most = np.zeros(judgments.count, np.int64)
     np.maximum.at(most, of_level, count)
     frequent = np.flatnonzero(count == most[of_level])
     number = np.bincount(of_level[frequent], minlength=judgments.count)
-    first = np.append(0, np.cumsum(number))[:-1]
+    first = offsets_of(number)[:-1]
     chosen: Floats = ascending[level[frequent[first + (number - 1) // 2]]]
     return chosen
 
 
 def _subtopics(parts: Sequence[Columns]) -> Ids | None:
     """The subtopic of each row, None where there is only one."""
-    columns = [(part.subtopic, len(part.value)) for part in parts if len(part.value)]
-    names = [subtopic for subtopic, _ in columns if not isinstance(subtopic, Ids)]
-    if len(names) == len(columns) and len(set(names)) < 2:
+    parts = [part for part in parts if len(part.value)]
+    names = [part.subtopic for part in parts if not isinstance(part.subtopic, Ids)]
+    if len(names) == len(parts) and len(set(names)) < 2:
         return None
-    every = (
-        subtopic if isinstance(subtopic, Ids) else Ids.of([subtopic or b""]).take(np.zeros(count, np.int64))
-        for subtopic, count in columns
-    )
-    return Ids.joined([*every])
+    return Ids.joined([part.subtopics for part in parts])
 
 
 def _by_subtopic(again: Ints, first: Ints, subtopics: Ids | None) -> _Repeated:
@@ -557,8 +549,7 @@ def _by_subtopic(again: Ints, first: Ints, subtopics: Ids | None) -> _Repeated:
     row, document = np.append(firsts, again), np.append(firsts, first)
     order = np.lexsort((row, subtopic[row], document))
     row, document = row[order], document[order]
-    is_new = np.ones(len(row), bool)
-    is_new[1:] = (document[1:] != document[:-1]) | (subtopic[row[1:]] != subtopic[row[:-1]])
+    is_new = are_new(document, subtopic[row])
     same = row[is_new][np.cumsum(is_new) - 1]  # the first judgment of the document's subtopic
     is_more = is_new & (row != document)
     return _Repeated(row[~is_new], same[~is_new], row[is_more], document[is_more])

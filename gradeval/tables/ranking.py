@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
-from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
+from gradeval.arrays.segments import Segments, are_new, distinct, offsets_of, ranges, stable_order
 from gradeval.arrays.strings import Ids, KeyTable, repeats, salts
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import COLLAPSES, LineProblems, first_in, shown
@@ -46,7 +46,7 @@ class RunLines(Record):
         if (query[1:] < query[:-1]).any():
             order = stable_order(query)
             query = query[order]
-        starts = np.flatnonzero(np.concatenate([[True], query[1:] != query[:-1]])[: len(query)])
+        starts = np.flatnonzero(are_new(query))
         bounds = np.append(starts, len(query))
         return cls(query[starts], bounds, *columns).take(order, query[starts], bounds)
 
@@ -64,7 +64,7 @@ class RunLines(Record):
         ranks = [part.rank for part in parts if part.rank is not None]
         rank = np.concatenate(ranks) if ranks else None
         query = np.array([parts[begin].query[0] for begin in begins])
-        bounds = np.append(0, np.cumsum([len(part.line) for part in parts]))[[*begins, -1]]
+        bounds = offsets_of([len(part.line) for part in parts])[[*begins, -1]]
         return cls(query, bounds, documents, score, line, rank=rank)
 
     def part(self, first: int, last: int) -> RunLines:
@@ -364,10 +364,7 @@ def unjudged_lines(
 def _in_order_of_ties(lines: RunLines, unjudged: UnjudgedLines, is_wanted: Bools, ties: str) -> Ints:
     """The lines with those of one score in order, where any of these is wanted."""
     line: Ints = unjudged.line.copy()
-    score = lines.score[line]
-    is_new = np.ones(len(line), bool)
-    is_new[1:] = (score[1:] != score[:-1]) | (unjudged.query[1:] != unjudged.query[:-1])
-    group = np.cumsum(is_new) - 1
+    group = np.cumsum(are_new(lines.score[line], unjudged.query)) - 1
     is_open = np.bincount(group, is_wanted) > 0
     is_open &= np.bincount(group) > 1
     [rows] = is_open[group].nonzero()
@@ -470,7 +467,7 @@ def _descending(score: Floats, lengths: Ints, rises: int, repeated: int) -> Ints
         pieces = np.split(-score, bounds[:-1])
         orders = (np.argsort(piece, kind="stable") for piece in pieces)
         return np.concatenate([end - len(order) + order for end, order in zip(bounds, orders, strict=True)])
-    return Segments(np.append(0, np.cumsum(lengths))).ranked(score)[0]
+    return Segments(offsets_of(lengths)).ranked(score)[0]
 
 
 def ranked_rows(segments: Segments, score: Floats, documents: Ids) -> Ints:

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.segments import distinct, ranges
-from gradeval.arrays.strings import PAD, Ids, KeySet
+from gradeval.arrays.segments import distinct, offsets_of, ranges
+from gradeval.arrays.strings import Ids, KeySet
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.columns import BlockTable, Columns, ExtraFields, RankCheck
 from gradeval.formats.diagnostics import COLLAPSES, LeftOut, LineProblems, Problem, Problems, no_data
@@ -54,7 +54,7 @@ class Reduced(Record):
         """The scores of these queries, NO_SCORES where none are kept."""
         if not len(self.scores):
             return NO_SCORES
-        first = np.append(0, np.cumsum(self.retrieved))[queries]
+        first = offsets_of(self.retrieved)[queries]
         return self.scores[ranges(first, self.retrieved[queries])]
 
 
@@ -111,8 +111,7 @@ class Total:
         self.collapsed += result.collapsed
         if len(result.repeats.line):
             # the others are not kept, nor what they would be made from
-            both = LineProblems.joined([self.repeats, result.repeats.problems(first_line)])
-            self.repeats = both.replace(every=None)
+            self.repeats = (self.repeats + result.repeats.problems(first_line)).replace(every=None)
 
     def note(self, read: Columns | _Part, first_line: int) -> None:
         """Keep a block's run tag, its check of the rank column, which the first has, and its extra fields."""
@@ -151,7 +150,7 @@ class Total:
 
     def scores_by_query(self) -> Floats:
         """Those that were kept, in the order of the qrels."""
-        first = np.append(0, np.cumsum(self.retrieved))
+        first = offsets_of(self.retrieved)
         scores = np.empty(first[-1] if self.scores else 0)
         while self.scores:  # each is freed when it is copied
             query, of_queries = self.scores.pop()
@@ -359,7 +358,7 @@ class _Shares:
         read = self.table.columns(block)
         number = ranking.query_indices(self.qrels, read.queries, by_key=True)
         self.total.see(number, read.queries)
-        group = np.repeat(np.arange(len(number)), np.diff(read.bounds))
+        group = read.query
         share = (number[group] % self.count).astype(np.uint16)
         order = np.argsort(share, kind="stable")
         documents = read.documents.take(order)
@@ -374,10 +373,8 @@ class _Shares:
         is_unjudged = rows["query"] >= len(self.qrels.queries)
         ids = read.queries.take(group[order][is_unjudged])
         rows["id_length"][is_unjudged] = ids.length
-        bounds = np.append(0, np.cumsum(np.bincount(share, minlength=self.count)))
-        text_bounds = (
-            np.append(0, np.cumsum(rows[name], dtype=np.int64))[bounds] for name in ("length", "id_length")
-        )
+        bounds = offsets_of(np.bincount(share, minlength=self.count))
+        text_bounds = (offsets_of(rows[name])[bounds] for name in ("length", "id_length"))
         offsets = np.array([bounds * rows.itemsize, *text_bounds])
         return _Part.of(read, (rows, documents.text(), ids.text(), offsets))
 
@@ -386,7 +383,7 @@ class _Shares:
         rows, documents, ids, offsets = part.result
         rows["line"] += first_line
         self.row_type = rows.dtype
-        self.offsets.append(self.file.tell() + offsets + np.append(0, np.cumsum(offsets[:-1, -1]))[:, None])
+        self.offsets.append(self.file.tell() + offsets + offsets_of(offsets[:-1, -1])[:, None])
         for column in (rows, documents, ids):
             self.file.write(column.tobytes())
 
@@ -394,11 +391,12 @@ class _Shares:
         """The lines of each share, by query."""
         for share in range(self.count):
             rows = np.frombuffer(self._bytes(0, share), self.row_type)
-            documents = _ids_of(self._bytes(1, share), rows["length"])
+            documents = Ids.packed(self._bytes(1, share), rows["length"].astype(np.int64))
             query = rows["query"].copy()
             unjudged = np.flatnonzero(rows["id_length"])
             if len(unjudged):
-                number = _ids_of(self._bytes(2, share), rows["id_length"][unjudged]).distinct()[1]
+                length = rows["id_length"][unjudged].astype(np.int64)
+                number = Ids.packed(self._bytes(2, share), length).distinct()[1]
                 if number.max() >= len(distinct(query[unjudged])):  # different queries have one key
                     query[unjudged] = len(self.qrels.queries) + number
             rank = rows["rank"] if self.row_type == _RANKED_ROW else None
@@ -413,11 +411,6 @@ class _Shares:
                 self.file.seek(first)
                 parts.append(self.file.read(last - first))
         return b"".join(parts)
-
-
-def _ids_of(text: bytes, lengths: Ints) -> Ids:
-    length = lengths.astype(np.int64)
-    return Ids(np.frombuffer(text + bytes(PAD), np.uint8), np.cumsum(length) - length, length)
 
 
 def collect_by_sorting(table: BlockTable, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bytes, Floats, Ints, NDArray, cached_property
-from gradeval.arrays.segments import ranges
-from gradeval.arrays.strings import PAD, Ids
+from gradeval.arrays.segments import are_new, offsets_of, ranges
+from gradeval.arrays.strings import Ids
 from gradeval.records import Record
 from gradeval.tables.ranking import Ranked, RunLines, Wanted, unjudged_lines
 
@@ -30,7 +30,7 @@ class UnjudgedIds(Record, eq=False):
         """Of whole queries. The arguments are those of unjudged_lines()."""
         unjudged = unjudged_lines(lines, ranked, wanted, judged, ties)
         documents = lines.documents.take(unjudged.line)
-        [first] = np.diff(unjudged.query, prepend=-1).nonzero()
+        [first] = are_new(unjudged.query).nonzero()
         return cls(
             lines.query[unjudged.query[first]],
             np.append(first, len(unjudged.rank)),
@@ -42,7 +42,7 @@ class UnjudgedIds(Record, eq=False):
     @classmethod
     def joined(cls, parts: Sequence[UnjudgedIds]) -> UnjudgedIds:
         """One or more parts, which have different queries."""
-        shift = np.cumsum([0, *(len(part.rank) for part in parts)])
+        shift = offsets_of([len(part.rank) for part in parts])
         return cls(
             np.concatenate([part.query for part in parts]),
             np.concatenate([*(p.bounds[:-1] + by for p, by in zip(parts, shift, strict=False)), shift[-1:]]),
@@ -54,7 +54,7 @@ class UnjudgedIds(Record, eq=False):
     @cached_property
     def _text_bounds(self) -> Ints:
         """The bytes of each query, (S+1,)."""
-        return np.append(0, np.cumsum(self.length, dtype=np.int64))[self.bounds]
+        return offsets_of(self.length)[self.bounds]
 
     @cached_property
     def _by_query(self) -> Ints:
@@ -76,9 +76,8 @@ class UnjudgedIds(Record, eq=False):
         rows = ranges(self.bounds[groups], counts)
         bounds = self._text_bounds
         parts = (self.text[bounds[s] : bounds[s + 1]] for s in groups.tolist())
-        block = np.concatenate([*parts, np.zeros(PAD, np.uint8)])
-        length = self.length[rows].astype(np.int64)
-        documents = Ids(block, np.cumsum(length) - length, length)
+        text = np.concatenate([self.text[:0], *parts])
+        documents = Ids.packed(text, self.length[rows].astype(np.int64))
         return self.query[groups].repeat(counts), documents, self.rank[rows].astype(np.int64)
 
 

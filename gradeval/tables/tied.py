@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gradeval.arrays import Floats, Ints, cached_property
-from gradeval.arrays.segments import Segments, distinct, ranges
+from gradeval.arrays.segments import Segments, are_new, distinct, offsets_of, ranges
 from gradeval.records import Record
 from gradeval.tables.judgments import Judgments
 
@@ -35,7 +35,7 @@ class TieGroups(Record, eq=False):
         """The groups of these rows of Judgments.tied, which are retrieved within the cutoff and in order."""
         assert judgments.first is not None and judgments.last is not None
         first, query = judgments.first[rows], judgments.query[rows]
-        starts = np.flatnonzero((np.diff(first, prepend=0.0) != 0) | (np.diff(query, prepend=-1) != 0))
+        starts = np.flatnonzero(are_new(first, query))
         above = first[starts] - 1
         last = judgments.last[rows[starts]]
         counted = np.minimum(last, _limit(judgments, cutoff)) - above
@@ -50,7 +50,7 @@ class TieGroups(Record, eq=False):
     @cached_property
     def places(self) -> Segments:
         """The counted ranks of each group, as segments: their place is j - 1."""
-        return Segments(np.append(0, np.cumsum(self.counted.astype(np.int64))))
+        return Segments(offsets_of(self.counted))
 
     def sums(self, weight_at: Callable[[Floats], Floats]) -> Floats:
         """The sum of the weights of the counted ranks of each group, (G,)."""
@@ -99,7 +99,7 @@ def first_hits(judgments: Judgments, rel: float | None, cutoff: int | None) -> t
     last = judgments.last[first.rows]
     size = last - above
     possible = np.minimum(np.minimum(last, _limit(judgments, cutoff)) - above, size - relevant + 1)
-    places = Segments(np.append(0, np.cumsum(possible.astype(np.int64))))
+    places = Segments(offsets_of(possible))
     group, position = places.query, places.place
     remaining = size[group] - position  # documents that may be here
     missed = np.where(position > 0, (remaining + 1 - relevant[group]) / (remaining + 1), 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.arrays import Floats, Ints, cached_property
-from gradeval.arrays.segments import Segments, stable_order
+from gradeval.arrays.segments import Segments, offsets_of, stable_order
 from gradeval.records import Record
 from gradeval.tables.judgments import Judgments
 
@@ -23,7 +23,7 @@ class Unjudged(Record, eq=False):
         """The unjudged documents of a ranking. last_rank: the last of the first ranks, None for all."""
         retrieved = judgments.retrieved
         first = retrieved if last_rank is None else np.minimum(retrieved, last_rank)
-        places = Segments(np.append(0, np.cumsum(first)))
+        places = Segments(offsets_of(first))
         is_unjudged = np.ones(int(places.offsets[-1]), bool)
         [rows] = (judgments.rank <= first[judgments.query]).nonzero()
         is_unjudged[places.offsets[judgments.query[rows]] + judgments.rank[rows].astype(np.int64) - 1] = False
@@ -45,7 +45,7 @@ class Unjudged(Record, eq=False):
         """The judgments completed by this grade for each document in the first ranks."""
         [rows] = np.isfinite(self.rank).nonzero()
         more = self.segments.take(rows)
-        counts = np.append(0, np.cumsum(judgments.segments.lengths + more.lengths))
+        counts = offsets_of(judgments.segments.lengths + more.lengths)
         rank = np.concatenate([judgments.rank, self.rank[rows]])
         last = float(judgments.retrieved.max(initial=0)) + 1
         query = np.concatenate([judgments.query, more.query])
