@@ -215,9 +215,9 @@ class _Output:
         they have been; and the signatures.
         """
         if self.job.history_file is not None:
-            from gradeval.commands.history.history import lines_of, records
+            from gradeval.commands.history.history import lines_of, means_of, records
 
-            self.job.history_file.append(lines_of(records(results, self.job.label)))
+            self.job.history_file.append(lines_of(records(means_of(results), self.job.label)))
         if not self.is_streamed:
             if sort is not None:
                 results = results.sorted_by(sort.removeprefix("-"), worst_first=sort.startswith("-"))

@@ -21,7 +21,7 @@ from .measure import Result, in_turn
 from .suite import DEFAULTS, MIB, OURS, SUITE, Benchmark, Results, Tool, Values, differences, values_of
 
 WORKLOADS = Path(__file__).with_name("workloads.py")
-PACKAGES = ("numpy", "click", "scipy", "ir_measures", "pytrec_eval-terrier", "scikit-learn")
+PACKAGES = ("numpy", "click", "scipy", "ir_measures", "pytrec_eval-terrier", "ranx", "scikit-learn")
 HEADER = [
     "tool",
     "wall s",

@@ -13,7 +13,7 @@ from gradeval.arrays.segments import Segments, ranges, ratio, stable_order
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.commands.fuse.options import MINMAX, NO_NORM, RRF, FuseOptions
-from gradeval.errors import OptionError
+from gradeval.errors import InputError, OptionError
 from gradeval.formats.columns import Columns
 from gradeval.records import Record
 from gradeval.tables.load import Run, RunTable
@@ -119,6 +119,8 @@ class Rankings(Record, eq=False):
 def _read(run: Run, depth: int | None, jobs: int) -> RunTable:
     """The lines of a run, those of a query together, as they are fused. Raises InputError(s)."""
     rows = run.rows(partial(_kept, depth, run.collapse), jobs)
+    if not len(rows.value):
+        raise InputError(run.path, "no data: the run is empty")
     if run.collapse:
         rows = run.collapse.columns(rows)
     first, number = rows.queries.distinct()

@@ -197,6 +197,7 @@ def gate_command(
     updated: OutputFile | None = None
     file: TomlFile | None = None
     results: Results | None
+    rankings: RankingValues | None
     try:
         reports.open(path)
         file = gate.open_config(config)
@@ -214,7 +215,7 @@ def gate_command(
             updated = _baseline_file(job, settings.baseline, force, read)
         history = settings.opened_history(job.history_file)
         judged = _judged(job, (qrels, run), settings, chosen, judges=not force)
-        results = judged.results
+        results, rankings = judged
         if force and updated and results is not None:
             return _replace_baseline(job, results, settings, updated)
         settings = replace(settings, windows=history.windows(results))
@@ -226,10 +227,10 @@ def gate_command(
         problem = _problem(error, path, file)
         job.report(lines_of(problem))
         report = gate.GateReport(problems=tuple(str(problem).split("\n")))
-        results = None
+        results = rankings = None
     code = reports.publish(report, updates=updated is not None)
-    if results is not None:
-        history.append(gate.judged_means(report, results, job.label))
+    if report.outcomes:
+        history.append(gate.judged_means(report, results, rankings, job.label))
     if updated is None or results is None or code:
         return code
     return _write_baseline(results, updated)

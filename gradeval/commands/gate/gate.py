@@ -28,7 +28,7 @@ from gradeval.commands.compare.coverage import (
 from gradeval.commands.gate.history import LEAST as LEAST_LINES
 from gradeval.commands.gate.history import GateHistory, HistoryChoice
 from gradeval.commands.gate.rankings import RankingValues, ranking_measures
-from gradeval.commands.history.history import Window, records
+from gradeval.commands.history.history import Window, means_of, records
 from gradeval.compare_options import ALL, CompareOptions, Groups
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
 from gradeval.evaluation.bounds import check_bounds
@@ -123,7 +123,7 @@ class Check:
     @property
     def is_bound_of_mean(self) -> bool:
         """Whether the mean over all queries must not be worse than its bound."""
-        if self.spec is None or self.group:
+        if self.metric == COVERAGE or self.group or (self.measure and self.share):
             return False
         better = ("<=", "<") if self.low_is_better else (">=", ">")
         return self.kind == MAX_DROP or self.operator in better
@@ -386,14 +386,16 @@ class GateReport(Printable):
 
 
 def judged_means(
-    report: GateReport, results: Results | None, label: Mapping[str, str]
+    report: GateReport, results: Results | None, rankings: RankingValues | None, label: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     """The lines of a history: the means of the run that was judged. Raises OptionError for a label."""
-    if results is None or not report.outcomes:
-        return iter(())
-    run = results.replace(runs=results.runs[:1])
-    specs = [outcome.check.spec for outcome in report.outcomes if outcome.check.spec is not None]
-    return records(run, label, specs, bounds=report.bounds(), verdict=report.verdict)
+    means: list[dict[str, Any]] = []
+    if results is not None and report.outcomes:
+        run = results.replace(runs=results.runs[:1])
+        means += means_of(run, [outcome.check.spec for outcome in report.outcomes if outcome.check.spec])
+    if rankings is not None and report.outcomes:
+        means += rankings.means(outcome.check.measure for outcome in report.outcomes if outcome.check.measure)
+    return records(means, label, bounds=report.bounds(), verdict=report.verdict)
 
 
 @takes(OF_WEIGHTED_RUNS)
@@ -460,7 +462,7 @@ def gate(
         rankings = rankings_of(LabelledRuns(pair for side in sides for pair in side), of_rankings, evaluation)
     settings = replace(settings, windows=past.windows(results))
     report = judge_all(results, rankings, settings, allow=accepted, worst=worst)
-    past.append(judged_means(report, results, {}))
+    past.append(judged_means(report, results, rankings, {}))
     before = notices_warned(qrels, run, baseline)
     for text in lines(of_kind(report.notices, False, before), len(report.coverage), in_python=True):
         warn(text)
@@ -1019,8 +1021,8 @@ class GateConfig:
 
     def opened_history(self, file: AppendedFile | None) -> GateHistory:
         """Raises OptionError where there is nothing to append, InputError(s)."""
-        if file is not None and all(check.spec is None for check in self.checks):
-            raise OptionError("history: it has the means of metrics, and no check is of a metric")
+        if file is not None and all(check.metric == COVERAGE for check in self.checks):
+            raise OptionError("history: it has means, and no check is of one: all are of coverage")
         compared = [check.metric for check in self.checks if check.of_history]
         return GateHistory(self.history, compared, file)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradeval.arrays import Floats
@@ -81,3 +81,15 @@ class RankingValues(NamedTuple):
                 NoticeKind.UNJUDGED
             ),
         )
+
+    def means(self, measures: Iterable[str]) -> list[dict[str, Any]]:
+        """The means of the measures, as members of lines of a history."""
+        return [
+            {
+                "run": self.coverage[0].name,
+                "metric": measure,
+                "value": float(self.values[measure].mean()),
+                "n": len(self.queries),
+            }
+            for measure in dict.fromkeys(measures)
+        ]

@@ -10,7 +10,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from statistics import median
 from typing import Any, NamedTuple
@@ -29,7 +29,8 @@ HELD = "held"
 WINDOW = 14  # lines that a median is of, by default
 TIME = "time"
 _MEMBERS = ("run", "query", "metric", "value")
-_RESERVED = (*_MEMBERS, "group", TIME, "low", "high", "n", "judged", "bound", "signature", "verdict")
+_WRITTEN = (*_MEMBERS, "low", "high", "n", "judged", "bound", "signature", "verdict")
+_RESERVED = (*_WRITTEN, "group", TIME)
 
 
 class Mean(NamedTuple):
@@ -54,21 +55,8 @@ class Mean(NamedTuple):
         return self.verdict in ("", HELD) and not math.isnan(self.value)
 
 
-def records(
-    results: Results,
-    label: Mapping[str, str],
-    specs: Sequence[Spec] | None = None,
-    *,
-    bounds: Mapping[str, float] | None = None,
-    verdict: str | None = None,
-) -> Iterator[dict[str, Any]]:
-    """The lines of the means of results. specs: these metrics only. bounds: of a gate, by metric. verdict: of a
-    gate. Raises OptionError for a label of a member's name.
-    """
-    if taken := [name for name in label if name in _RESERVED]:
-        raise OptionError(f"label {taken[0]}: a history has a member of this name")
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    bounds = bounds or {}
+def means_of(results: Results, specs: Sequence[Spec] | None = None) -> Iterator[dict[str, Any]]:
+    """The means of results as members of lines. specs: these metrics only."""
     for r, run in enumerate(results.runs):
         for column in results.columns(r, per_query=False):
             spec = column.spec
@@ -76,20 +64,35 @@ def records(
                 continue
             low, high = results.interval(r, spec) if spec.metric.per_query else (math.nan, math.nan)
             yield {
-                TIME: now,
-                **label,
                 "run": run.name,
-                "query": ALL,
                 "metric": str(spec),
                 "value": column.exact,
                 "low": exact(low),
                 "high": exact(high),
                 "n": run.queries - results.undefined(r, spec),
                 "judged": run.judged,
-                "bound": bounds.get(str(spec)),
                 "signature": results.signature(r, spec),
-                "verdict": verdict,
             }
+
+
+def records(
+    means: Iterable[Mapping[str, Any]],
+    label: Mapping[str, str],
+    *,
+    bounds: Mapping[str, float] | None = None,
+    verdict: str | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The lines of means, of one time. bounds: of a gate, by metric. verdict: of a gate. Raises OptionError for
+    a label of a member's name.
+    """
+    if taken := [name for name in label if name in _RESERVED]:
+        raise OptionError(f"label {taken[0]}: a history has a member of this name")
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    bounds = bounds or {}
+    for mean in means:
+        of_gate = {"query": ALL, "bound": bounds.get(mean["metric"]), "verdict": verdict}
+        members = {**mean, **of_gate}
+        yield {TIME: now, **label, **{name: members.get(name) for name in _WRITTEN}}
 
 
 class Window(NamedTuple):

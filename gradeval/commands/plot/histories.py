@@ -12,7 +12,7 @@ from gradeval.commands.history.history import Mean
 from gradeval.commands.plot.charts import Axis, Line, Panel
 from gradeval.commands.study.tables import Row, StudyTable
 from gradeval.errors import MetricError
-from gradeval.registry.spec import parse
+from gradeval.registry.spec import Metrics, parse, single_names
 
 Series = dict[tuple[str, str], list[Mean]]
 """The means of each metric and run, in order."""
@@ -39,6 +39,20 @@ def series_of(means: Sequence[Mean]) -> Series:
     for mean in sorted(means, key=lambda mean: mean.entry):
         series.setdefault((mean.metric, mean.run), []).append(mean)
     return series
+
+
+def names_in(means: Sequence[Mean], path: str, metrics: Metrics) -> list[str]:
+    """The names of the chosen metrics in a history; its own names need be no metric's: measures of rankings.
+    Raises MetricError.
+    """
+    own = {mean.metric.lower(): mean.metric for mean in means}
+    texts = single_names(metrics)
+    names = [own[name.lower()] for name in texts if name.lower() in own]
+    if unknown := [name for name in texts if name.lower() not in own]:
+        names += map(str, parse(unknown))
+    if missing := [name for name in names if name not in own.values()]:
+        raise MetricError(f"{missing[0]} is not in {path}", hint="there are " + ", ".join(own.values()))
+    return names or list(map(str, parse(metrics)))  # which is the error of no metrics
 
 
 def segments_of(means: Sequence[Mean]) -> list[int]:

@@ -675,10 +675,7 @@ def history(file: Any, metrics: Metrics | None = None, *, last: int | None = Non
     if not means:
         raise InputError(path, "no means in the file", hint="gradeval --history FILE appends some")
     if metrics is not None:
-        names = list(map(str, parse(metrics)))
-        present = list(dict.fromkeys(mean.metric for mean in means))
-        if missing := [name for name in names if name not in present]:
-            raise MetricError(f"{missing[0]} is not in {path}", hint="there are " + ", ".join(present))
+        names = histories.names_in(means, path, metrics)
         means = [mean for mean in means if mean.metric in names]
     if last is not None:
         first = means[-1].entry + 1 - whole("last", last, 1, 10**9)

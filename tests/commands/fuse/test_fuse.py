@@ -181,6 +181,8 @@ def test_tuning_of_any_number_of_runs() -> None:
     (OptionError, "folds", [A, B], {"tune": "AP", "qrels": {"q": {"d1": 1}}}),
     (OptionError, "Choose a larger one", [A] * 9, {"tune": "AP", "qrels": {"q": {"d1": 1}}}),
     (MetricError, "one metric", [A, B], {"tune": "AP RR", "qrels": {"q": {"d1": 1}}}),
+    (InputError, "run2: no data: the run is empty", [A, {}], {}),
+    (InputError, "run2: no data: the run is empty", [A, {"q": {}}], {}),
     (InputError, "no query in common", [A, B], {"tune": "AP", "qrels": {"z": {"d1": 1}}}),
 )  # fmt: skip
 def test_errors(kind, pattern, runs, options):

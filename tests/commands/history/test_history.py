@@ -214,10 +214,7 @@ def test_wrong_lines(line: str, message: str) -> None:
         "window requires history (--history FILE)",
     ),
     (["gate", "qrels", "good.run", "--require", "AP > 0", "--junit", "h", "--history", "h"], "the same file"),
-    (
-        ["gate", "good.run", "--require", "RBO > 0", "--baseline", "bad.run", "--history", "h"],
-        "means of metrics",
-    ),
+    (["gate", "qrels", "good.run", "--require", "coverage > 0", "--history", "h"], "all are of coverage"),
     (["gate", "qrels", "good.run", "--init", "--history", "h"], "mutually exclusive"),
     (["plot", "history", "qrels"], "qrels:1: not valid JSON"),
     (["plot", "history", "empty"], "empty: no means in the file"),
@@ -226,6 +223,28 @@ def test_errors(args: list[str], message: str) -> None:
     Path("empty").write_text("")
     assert message in fails(*args)
     assert not Path("h").exists()
+
+
+def test_means_of_rankings() -> None:
+    """Of checks without qrels, and beside those of metrics; plot history takes their names."""
+    checks = ["--require", "RBO AO@5 > 0", "--require", "AO@5 > 0.1 in 50%", "--require", "AO@5 < 0.1"]
+    runs = ["night=bad.run", "--baseline", "good.run"]
+    judged = gradeval("gate", *runs, *checks, "--history", FILE, "-f", "json")
+    rbo, ao, *_ = json.loads(judged.out)["checks"]
+    report = package.gate(
+        "qrels", {"night": "bad.run"}, baseline="good.run", require=["RBO > 1", "AP > 1"], history=FILE
+    )
+    written = [
+        [line[name] for name in ("run", "metric", "value", "n", "bound", "verdict")] for line in objects()
+    ]
+    assert written[:2] == [
+        ["night", "RBO", rbo["value"], 60, 0.0, "failed"],
+        ["night", "AO@5", ao["value"], 60, 0.0, "failed"],
+    ]
+    ap, of_rankings = written[2:]
+    assert ap[1:3] == ["AP", report.outcomes[1].value] and of_rankings == [*written[0][:4], 1.0, "failed"]
+    picture = package.plot.history(FILE, "rbo map")
+    assert [panel.title for panel in picture.panels] == ["RBO", "AP"]
 
 
 def test_the_picture(tmp_path: Path) -> None:
