@@ -57,6 +57,15 @@ def test_what_is_imported_when(tmp_path: Path) -> None:
     assert list(zip(STEPS, heavy, strict=True)) == [(step, step[1]) for step in STEPS]
 
 
+def test_lists_of_metrics_and_their_sources_need_no_numpy() -> None:
+    """A page does, which computes the value of its example."""
+    lists = [], ["--family", "user"], ["--bibtex"], ["--bibtex", "AP", "MRR"]
+    code = "import sys\nfrom gradeval.cli import run\nassert run(['metrics', *{}]) == 0\n"
+    code = "".join(map(code.format, lists)) + "assert 'numpy' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 def test_public_names_stand_once() -> None:
     assert dir(gradeval) == sorted(gradeval.__all__) == sorted(gradeval._HOME)
     assert all(getattr(gradeval, name) is not None for name in gradeval.__all__)

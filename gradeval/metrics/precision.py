@@ -267,7 +267,7 @@ def reciprocal_rank(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None
     ir_measures uses pytrec_eval for RR and msmarco for RR@k, which can differ where scores are tied; its
     provider cwl_eval considers at most 1,000 ranks.
 
-    Source: Kantor and Voorhees, "The TREC-5 confusion track", 1997; as in trec_eval.
+    Source: Kantor and Voorhees, "The TREC-5 confusion track", Information Retrieval 2000; as in trec_eval.
     """
     first = judgments.hits(rel).first.top(cutoff)
 
@@ -421,7 +421,7 @@ def scaled_utility(
     SU = (max(u, U(s)) - U(s)) / (MaxU - U(s)), with u = a (relevant retrieved) + b (non-relevant retrieved),
     U(s) = b s, and MaxU = a (relevant documents in the qrels). The defaults are TREC-8's LF1.
 
-    Source: Hull and Robertson, "The TREC-8 filtering track final report", 2000.
+    Source: Hull and Robertson, "The TREC-8 filtering track final report", 1999.
     """
     hits = judgments.hits(rel)
     least = b * s

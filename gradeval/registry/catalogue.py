@@ -1,4 +1,4 @@
-"""The names, families and summaries of metrics, from the text of their modules, without numpy."""
+"""The names, families and docstrings of metrics, from the text of their modules, without numpy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,16 @@ class Declaration(NamedTuple):
     names: tuple[str, ...]  # the display name, then aliases
     module: str  # of gradeval.metrics
     family: str  # the heading it is listed under
-    summary: str  # the first line of its page
+    about: str  # its docstring, with which its page begins, indented as in the module
+
+    @property
+    def name(self) -> str:
+        return in_ascii(self.names[0])
+
+    @property
+    def summary(self) -> str:
+        """The first line of its page."""
+        return self.about.split("\n", 1)[0]
 
 
 @cache
@@ -59,9 +68,9 @@ def declarations() -> list[Declaration]:
                 fields, _, function = text.partition("\ndef ")
                 aliases = fields.partition(" aliases=[")[2].partition("]")[0]
                 family = fields.partition('family="')[2].partition('"')[0]
-                summary = function.split('"""', 2)[1].split("\n", 1)[0]
+                about = function.split('"""', 2)[1]
                 names = (fields.split('"', 2)[1], *aliases.split('"')[1::2])
-                declared.append(Declaration(names, module, family or family_of(module), summary))
+                declared.append(Declaration(names, module, family or family_of(module), about))
     return declared
 
 
@@ -71,9 +80,9 @@ def family_of(module: str) -> str:
 
 
 @cache
-def homes() -> dict[str, str]:
-    """Every name of a built-in metric, folded -> its module."""
-    return {fold(name): metric.module for metric in declarations() for name in metric.names}
+def by_name() -> dict[str, Declaration]:
+    """Every name of a built-in metric, folded -> the metric."""
+    return {fold(name): metric for metric in declarations() for name in metric.names}
 
 
 def table(family: str = "", width: int | None = None) -> str:
@@ -85,7 +94,7 @@ def table(family: str = "", width: int | None = None) -> str:
     if not metrics:
         raise MetricError(f"unknown family {family!r}", hint=f"the families are {', '.join(families)}")
     rows = {
-        name: [(in_ascii(metric.names[0]), metric.summary) for metric in metrics if metric.family == name]
+        name: [(metric.name, metric.summary) for metric in metrics if metric.family == name]
         for name in families
     }
     return listed(rows, has_groups=not family, width=width)

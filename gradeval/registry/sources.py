@@ -6,21 +6,37 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
-from gradeval.registry.metric import REGISTRY, Metric
-from gradeval.registry.spec import group_of, load_plugins, metric_of, parse
+from gradeval.registry.catalogue import by_name, declarations, fold, has_plugins
 
 _FIELD = re.compile(r"^  (\w+) = \{(.*)\},?$", re.MULTILINE)
 
 
-def source_of(metric: Metric) -> str:
+class _Described(Protocol):
+    """A metric, or its declaration."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def about(self) -> str: ...
+
+
+def source_of(metric: _Described) -> str:
     """The source that its page names, '' without one."""
-    match = re.search(r"^Source: (.*?)(?:\n\n|\Z)", metric.about, re.MULTILINE | re.DOTALL)
+    match = re.search(r"^ *Source: (.*?)(?:\n\n|\Z)", metric.about, re.MULTILINE | re.DOTALL)
     return " ".join(match[1].split()) if match else ""
 
 
 def bibtex_of(names: Sequence[str]) -> str:
     """The entries of the sources of these metrics and groups, of all without names. Raises MetricError."""
+    declared = by_name()
+    if not has_plugins() and all(fold(name) in declared for name in names):
+        return bibtex([declared[fold(name)] for name in names] or declarations())
+
+    from gradeval.registry.metric import REGISTRY  # imports numpy, for other names than our own
+    from gradeval.registry.spec import group_of, load_plugins, metric_of, parse
+
     load_plugins()
     metrics = [] if names else list(REGISTRY.values())
     for name in names:
@@ -29,7 +45,7 @@ def bibtex_of(names: Sequence[str]) -> str:
     return bibtex(metrics)
 
 
-def bibtex(metrics: Iterable[Metric]) -> str:
+def bibtex(metrics: Iterable[_Described]) -> str:
     """Each entry once, and a comment for a metric of a plugin whose source has none."""
     texts = []
     for metric in dict.fromkeys(metrics):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gradeval.errors import MetricError, described
 from gradeval.records import Record
-from gradeval.registry.catalogue import fold, homes
+from gradeval.registry.catalogue import by_name, fold
 from gradeval.registry.metric import REGISTRY, UNCHECKED, Metric, import_family, load
 from gradeval.registry.params import Param
 
@@ -437,8 +437,8 @@ def _accepted(metric: Metric) -> str:
 def _find(name: str) -> Metric | None:
     """The metric of a folded name, None if there is none; its family is imported only then."""
     if name not in _METRICS:
-        if name in homes():
-            for metric in import_family(homes()[name]):
+        if name in by_name():
+            for metric in import_family(by_name()[name].module):
                 _METRICS.update(dict.fromkeys(map(fold, (metric.name, *metric.aliases)), metric))
         elif (measure := dialects.measure_of(name)) is not None:
             return _find(fold(measure.metric))
@@ -448,7 +448,7 @@ def _find(name: str) -> Metric | None:
 def _all_names() -> list[str]:
     """Every name, folded; those of plugins after load_plugins()."""
     load()
-    return list(dict.fromkeys([*map(fold, dialects.MEASURES), *homes(), *_METRICS]))
+    return list(dict.fromkeys([*map(fold, dialects.MEASURES), *by_name(), *_METRICS]))
 
 
 def _check_declared() -> None:
