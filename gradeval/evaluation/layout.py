@@ -13,7 +13,15 @@ import numpy as np
 from gradeval.compare_options import Groups
 from gradeval.errors import OptionError, visible
 from gradeval.evaluation.groups import results_of_groups
-from gradeval.evaluation.results import BOUNDS, MetricColumn, Results, failed_to_dicts
+from gradeval.evaluation.results import (
+    BOUNDS,
+    LIMITS,
+    TIE_RANGE,
+    MetricColumn,
+    Results,
+    failed_to_dicts,
+    has_numbers,
+)
 from gradeval.notices import lines, many
 from gradeval.records import Record
 from gradeval.registry.metric import NO_BOUNDS, OUTER
@@ -47,7 +55,7 @@ def document(
     """
     if spread:
         return _document_of_spread(results, options)
-    if wide and (options.format == "trec" or (*_limits(results), *_bound_columns(results))):
+    if wide and (options.format == "trec" or _ends(results)):
         message = "the format trec" if options.format == "trec" else "ranges, intervals and bounds"
         raise OptionError(f"{message} cannot be printed wide")
     texts = partial(_texts, digits=options.digits)
@@ -135,16 +143,14 @@ def _exact_texts(column: MetricColumn) -> list[str]:
     return doc.of_distinct(column.values + 0.0, lambda n: repr(kind(n)) if math.isfinite(n) else "null")
 
 
-def _limits(results: Results) -> tuple[str, ...]:
-    """The names of MetricColumn.limits."""
+def _ends(results: Results) -> list[str]:
+    """The names of MetricColumn.ends."""
+    limits: tuple[str, ...] = ()
     if any(run.tie_range is not None for run in results.runs):
-        return ("low", "high", "expected")
-    return ("low", "high") if any(run.interval is not None for run in results.runs) else ()
-
-
-def _bound_columns(results: Results) -> tuple[str, ...]:
-    """The names of MetricColumn.bounds."""
-    return BOUNDS if results.has_bounds else ()
+        limits = TIE_RANGE
+    elif any(run.interval is not None for run in results.runs):
+        limits = LIMITS
+    return [*limits, *(BOUNDS if results.has_bounds else ())]
 
 
 def _long_rows(
@@ -157,12 +163,11 @@ def _long_rows(
     ranks: Ranks | None = None,
 ) -> doc.Rows:
     """A row for each value. absent: a range, bounds or a rank where there is none. word: writes the names."""
-    limits, bounds = _limits(results), _bound_columns(results)
+    ends = _ends(results)
 
-    def of_bounds(column: MetricColumn) -> list[doc.Text]:
-        if not column.bounds or column.spec.bounds == NO_BOUNDS:
-            return [absent] * len(bounds)
-        return [texts(bound) for bound in column.bounds]
+    def of_end(column: MetricColumn, name: str) -> doc.Text:
+        has_end = name in column.ends and not (name in BOUNDS and column.spec.bounds == NO_BOUNDS)
+        return texts(column.ends[name]) if has_end else absent
 
     def of_parts() -> Iterator[list[list[doc.Text]]]:
         for part in parts:
@@ -170,12 +175,11 @@ def _long_rows(
             rank = [] if ranks is None else [_rank(ranks[part.run] if part.is_summary else None, absent)]
             rows: list[list[doc.Text]] = []
             for column in part.columns:
-                values: list[doc.Text] = [texts(end) for end in (column, *column.limits)]
-                missing = [absent] * (len(limits) - len(column.limits))
-                rows.append([run, ids, word(str(column.spec)), *values, *missing, *of_bounds(column), *rank])
+                of_ends = (of_end(column, name) for name in ends)
+                rows.append([run, ids, word(str(column.spec)), texts(column), *of_ends, *rank])
             yield rows
 
-    head = ("run", "query", "metric", "value", *limits, *bounds, *(() if ranks is None else ("rank",)))
+    head = ("run", "query", "metric", "value", *ends, *(() if ranks is None else ("rank",)))
     return doc.Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
 
 
@@ -299,12 +303,9 @@ def _bounds(column: MetricColumn, texts: Texts) -> list[str | doc.Cell]:
     """0.374 to 0.743, with a mark where no judgments need reach them."""
     if column.spec.bounds == NO_BOUNDS:
         return [doc.ABSENT] * len(column.values)
-    pairs = zip(*map(texts, column.bounds), strict=True)
-    mark = OUTER_MARK if column.spec.bounds == OUTER else ""
+    pairs = zip(*(texts(column.ends[name]) for name in BOUNDS), strict=True)
+    mark = " *" if column.spec.bounds == OUTER else ""
     return [doc.Cell(f"{lower} to {upper}", mark) for lower, upper in pairs]
-
-
-OUTER_MARK = " *"
 
 
 def _about_bounds(results: Results) -> Iterator[doc.Block]:
@@ -332,9 +333,9 @@ def _wide_grids(results: Results, per_query: bool, summary: bool, texts: Texts) 
 def _cells(column: MetricColumn, texts: Texts) -> list[str | doc.Cell]:
     """The values, with the range behind those that the order of ties changes, and the mean within it."""
     values = texts(column)
-    if not column.limits:
+    if "low" not in column.ends:
         return list(values)
-    low, high, *expected = map(texts, column.limits)
+    low, high, *expected = (texts(column.ends[name]) for name in TIE_RANGE if name in column.ends)
     ranges = map(", ".join, zip(low, *expected, high, strict=True))
     return [
         value if value == least == most else doc.Cell(value, f" [{shown}]")
@@ -445,7 +446,7 @@ def _document_of_spread(results: Results, options: doc.RenderOptions) -> doc.Out
     """Of each query and metric the lowest, median and highest value over the runs, and whose they are."""
     if len(results.runs) < 2:
         raise OptionError("a spread is over two runs or more")
-    rows = {spec: list(_spread(results, spec)) for spec in results.specs if _has_spread(spec)}
+    rows = {spec: list(_spread(results, spec)) for spec in results.specs if has_numbers(spec)}
     every = [row for of_metric in rows.values() for row in of_metric]
     content = [doc.exact(row) for row in every]
 
@@ -461,10 +462,6 @@ def _document_of_spread(results: Results, options: doc.RenderOptions) -> doc.Out
         content=lambda: {**_content(results, False, True, False, None), "spread": content},
         records=lambda: content,
     )
-
-
-def _has_spread(spec: Spec) -> bool:
-    return spec.metric.per_query and not spec.metric.text
 
 
 def _spread(results: Results, spec: Spec) -> Iterator[dict[str, Any]]:
@@ -487,41 +484,30 @@ def _spread(results: Results, spec: Spec) -> Iterator[dict[str, Any]]:
 def _content_of_run(
     results: Results, r: int, per_query: bool, summary: bool, signature: bool
 ) -> dict[str, Any]:
-    run, limits = results.runs[r], _limits(results)
+    run, ends = results.runs[r], _ends(results)
     numeric = [spec for spec in results.specs if not spec.metric.text]
     content: dict[str, Any] = {name: getattr(run, name) for name in ("name", "path", "sha256", "ties")}
     content["queries"] = run.queries
     content["depths"] = None if run.depths is None else list(run.depths)
     if summary:
-        keys = ("summary", *limits)
-        for key, columns in _with_limits(keys, results.columns(r, per_query=False)):
-            content[key] = {str(column.spec): column.exact for column in columns}
-        for key, columns in _with_bounds(_bound_columns(results), results.columns(r, per_query=False)):
-            content[key] = {str(column.spec): column.exact for column in columns}
+        for key, columns in _with_ends(ends, results.columns(r, per_query=False)):
+            content[key or "summary"] = {str(column.spec): column.exact for column in columns}
         content["undefined"] = {str(spec): n for spec in numeric if (n := results.undefined(r, spec))}
     if signature:
         content["signatures"] = {str(spec): results.signature(r, spec) for spec in numeric}
     if per_query:
         queries = results.counted_queries(r)
-        keys = ("per_query", *(f"per_query_{limit}" for limit in limits))
-        by_query = results.columns(r, per_query=True)
-        of_bounds = _with_bounds([f"per_query_{bound}" for bound in _bound_columns(results)], by_query)
-        for key, columns in (*_with_limits(keys, by_query), *of_bounds):
+        for key, columns in _with_ends(ends, results.columns(r, per_query=True)):
             names = [str(column.spec) for column in columns]
-            content[key] = doc.Values(queries, names, list(map(_exact_texts, columns)))
+            content[f"per_query_{key}" if key else "per_query"] = doc.Values(
+                queries, names, list(map(_exact_texts, columns))
+            )
     return content
 
 
-def _with_bounds(keys: Sequence[str], columns: list[MetricColumn]) -> Iterator[tuple[str, list[MetricColumn]]]:
-    """The bounds of the columns by each key."""
-    for side, key in enumerate(keys):
-        yield key, [column.bounds[side] for column in columns if not column.spec.metric.text]
-
-
-def _with_limits(keys: Sequence[str], columns: list[MetricColumn]) -> Iterator[tuple[str, list[MetricColumn]]]:
-    """The columns by the first key, and by each other one the limits of the columns that have them."""
-    yield keys[0], columns
-    for k, key in enumerate(keys[1:]):
-        limits = [column.limits[k] for column in columns if len(column.limits) > k]
-        if limits:
-            yield key, limits
+def _with_ends(ends: Sequence[str], columns: list[MetricColumn]) -> Iterator[tuple[str, list[MetricColumn]]]:
+    """The columns, by '', and by the name of each end that any has those that have it."""
+    yield "", columns
+    for name in ends:
+        if having := [column.ends[name] for column in columns if name in column.ends]:
+            yield name, having

@@ -27,8 +27,8 @@ from gradeval.evaluation.saved import (
 from gradeval.formats.json import parse_json
 from gradeval.formats.lines import read_text
 from gradeval.notices import Notices
-from gradeval.options import DEFAULT_TIES, Options
-from gradeval.registry.spec import Spec, is_num_q, parse
+from gradeval.options import Options
+from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import is_path, source_of
 
 
@@ -129,15 +129,8 @@ def _as_run_result(run: SavedRun, results: Results) -> RunResult:
     """The run with its values for all queries of the results."""
     queries = results.queries
     position = {query: q for q, query in enumerate(queries)}
-    rows = np.array([position[query] for query in run.queries], np.int64)
-    values = np.full((len(results.specs), len(queries)), np.nan)
-    for row, spec in zip(values, results.specs, strict=True):
-        row[rows] = run.values.get(str(spec), 1.0 if is_num_q(spec) else np.nan)  # num_q counts each
-    counted = np.zeros(len(queries), np.bool_)
-    counted[rows] = True
+    result = run.placed(results.specs, [position[query] for query in run.queries], len(queries))
     of_queries = weights_of_saved(results.options, dict.fromkeys(queries))
     weights = None if of_queries is None else np.nan_to_num(of_queries)
-    result = RunResult(run.name, run.name, run.sha256, values, counted, ties=run.ties or DEFAULT_TIES)
-    result = result.replace(bounds=run.bounds_of(results.specs, rows, len(queries)))
     stated = {name: mean for name, mean in run.stated.items() if name != "num_q"}
-    return result.replace(depths=run.depths, weights=weights, summary=run.summary, stated=stated)
+    return result.replace(weights=weights, summary=run.summary, stated=stated)

@@ -18,7 +18,7 @@ from gradeval.evaluation.score import summarize, summarize_expected
 from gradeval.notices import Notice, Notices
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, checked_path, takes
 from gradeval.records import Record
-from gradeval.registry.spec import Measure, Metrics, Spec, parse
+from gradeval.registry.spec import Metrics, OneMetric, Spec, is_num_q, parse
 from gradeval.render.printable import WithNotices, frame_of, library, warned
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ _PUBLIC = (  # what Results show to users; the rest is for commands
     "run", "runs", "save", "signature", "signatures", "sorted_by", "specs", "texts", "tie_ranges", "to_arrow",
     "to_dict", "to_pandas", "to_polars", "undefined", "values", "warnings",
 )  # fmt: skip
-BOUNDS = ("lower_bound", "upper_bound")  # columns
+TIE_RANGE = ("low", "high", "expected")  # columns: of the ends of values over the orders of ties,
+LIMITS = TIE_RANGE[:2]  # of those of intervals,
+BOUNDS = ("lower_bound", "upper_bound")  # and over missing judgments
 
 
 class MetricColumn(Record):
@@ -51,8 +53,8 @@ class MetricColumn(Record):
     spec: Spec
     values: Floats  # (n,)
     texts: Sequence[str] | None = None  # the values of a text metric instead
-    limits: tuple[MetricColumn, ...] = ()  # as of Summary, but for means over the orders without a closed form
-    bounds: tuple[MetricColumn, ...] = ()  # likewise; NaN for a metric without
+    # as of Summary, but for means over the orders without a closed form; bounds are NaN for a metric without
+    ends: Mapping[str, MetricColumn] = {}
 
     @property
     def exact(self) -> Number | str:
@@ -71,11 +73,9 @@ class Summary(Record):
     queries: int  # how many are counted
     means: Floats  # (M,)
     undefined: Ints  # how many values, (M,)
-    # the lowest and the highest mean over the orders of ties, and the mean over all; or the limits of the
-    # intervals, (M,) each
-    limits: tuple[Floats, ...]
+    # those of the means, (M,) each, by the names of their columns: TIE_RANGE or LIMITS, and BOUNDS
+    ends: Mapping[str, Floats]
     texts: Mapping[int, str]  # position of a text metric -> the text to print
-    bounds: tuple[Floats, ...] = ()  # the lowest and the highest mean over missing judgments, (M,) each
 
 
 class RunResult(Record, eq=False):
@@ -110,6 +110,12 @@ class RunResult(Record, eq=False):
         """How many queries are counted."""
         return int(self.counted.sum()) if self.summary is None else self.summary.queries
 
+    @property
+    def ends(self) -> dict[str, Floats]:
+        """The ends of its values, (M, Q) each, by the names of their columns."""
+        ends = {} if self.tie_range is None else dict(zip(TIE_RANGE, self.tie_range, strict=True))
+        return ends if self.bounds is None else {**ends, **dict(zip(BOUNDS, self.bounds, strict=True))}
+
     def summarized(self, specs: Sequence[Spec]) -> Summary:
         """The summary of its values, or the one that is kept without them."""
         if self.summary is not None:
@@ -117,22 +123,22 @@ class RunResult(Record, eq=False):
         means = summarize(specs, self.values, self.counted, self.weights)
         stated = [m for m, spec in enumerate(specs) if str(spec) in self.stated]
         means[stated] = [self.stated[str(specs[m])] for m in stated]
-        limits: list[Floats] = []
+        ends = {
+            name: summarize(specs, values, self.counted, self.weights) for name, values in self.ends.items()
+        }
+        if self.tie_range is not None:
+            ends["expected"] = summarize_expected(
+                specs, self.tie_range[2], self.values, self.counted, weights=self.weights
+            )
         if self.interval is not None:
-            limits = self._intervals(specs, means)
-        elif self.tie_range is not None:
-            low, high, expected = self.tie_range
-            limits = [summarize(specs, values, self.counted, self.weights) for values in (low, high)]
-            limits.append(summarize_expected(specs, expected, self.values, self.counted, weights=self.weights))
+            ends |= zip(LIMITS, self._intervals(specs, means), strict=True)
         undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
         undefined[stated] = 0
         texts = {m: (self.counted_texts(m) or [""])[0] for m in self.texts}
-        bounds = [] if self.bounds is None else [*self.bounds]
-        of_bounds = tuple(summarize(specs, values, self.counted, self.weights) for values in bounds)
-        return Summary(self.queries, means, undefined, tuple(limits), texts, bounds=of_bounds)
+        return Summary(self.queries, means, undefined, ends, texts)
 
-    def _intervals(self, specs: Sequence[Spec], means: Floats) -> list[Floats]:
-        """The lower and the upper limit of each mean, (M,); NaN where there are too few values."""
+    def _intervals(self, specs: Sequence[Spec], means: Floats) -> Floats:
+        """The lower and the upper limit of each mean, (2, M); NaN where there are too few values."""
         from gradeval.statistics.tests import interval_of_mean
 
         limits = np.full((2, len(specs)), np.nan)
@@ -144,21 +150,18 @@ class RunResult(Record, eq=False):
                 limits[:, m] = interval_of_mean(
                     values, float(means[m]), method, confidence, bounds=bounds, weights=self.weights
                 )
-        return [*limits]
+        return limits
 
     def counted_texts(self, m: int) -> list[str]:
         return [self.texts[m][q] for q in np.flatnonzero(self.counted).tolist()]
 
     def taken(self, queries: Ints) -> RunResult:
         """The values of some of the queries, in this order."""
+        names = "values", "counted", "tie_range", "bounds", "weights", "missing"  # whose last axis is Q
+        arrays = {name: array for name in names if (array := getattr(self, name)) is not None}
         return self.replace(
-            values=self.values[:, queries],
-            counted=self.counted[queries],
+            **{name: array[..., queries] for name, array in arrays.items()},
             texts={m: [texts[q] for q in queries.tolist()] for m, texts in self.texts.items()},
-            tie_range=None if self.tie_range is None else self.tie_range[:, :, queries],
-            bounds=None if self.bounds is None else self.bounds[:, :, queries],
-            weights=None if self.weights is None else self.weights[queries],
-            missing=None if self.missing is None else self.missing[queries],
             stated=self.stated if len(queries) == len(self.counted) else {},
         )
 
@@ -195,14 +198,17 @@ class SavedRun(Record, eq=False):
     bounds: Mapping[str, Floats] | None = None
     stated: Mapping[str, float] = {}  # as of RunResult
 
-    def bounds_of(self, specs: Sequence[Spec], rows: Ints | Sequence[int], queries: int) -> Floats | None:
-        """As of RunResult, where its queries are these rows of all."""
-        if self.bounds is None:
-            return None
-        bounds = np.full((2, len(specs), queries), np.nan)
+    def placed(self, specs: Sequence[Spec], rows: Sequence[int], queries: int) -> RunResult:
+        """Its values of these metrics for so many queries, of which its own are these rows."""
+        values = np.full((len(specs), queries), np.nan)
+        bounds = np.full((2, *values.shape), np.nan)
         for m, spec in enumerate(specs):
-            bounds[:, m, rows] = self.bounds.get(str(spec), np.nan)
-        return bounds
+            values[m, rows] = 1.0 if is_num_q(spec) else self.values.get(str(spec), np.nan)
+            bounds[:, m, rows] = (self.bounds or {}).get(str(spec), np.nan)
+        counted = np.zeros(queries, np.bool_)
+        counted[rows] = True
+        result = RunResult(self.name, self.name, self.sha256, values, counted, ties=self.ties or DEFAULT_TIES)
+        return result.replace(depths=self.depths, bounds=None if self.bounds is None else bounds)
 
 
 class SavedResult(Record, eq=False):
@@ -256,7 +262,7 @@ class RunMeans(dict[str, float]):
         super().__init__(means)
         self._specs = specs
 
-    def __getitem__(self, metric: str | Spec | Measure) -> float:
+    def __getitem__(self, metric: OneMetric) -> float:
         if isinstance(metric, str) and super().__contains__(metric):
             return super().__getitem__(metric)
         name = str(self._specs[position_of(metric, self._specs)])
@@ -347,9 +353,8 @@ class Results(Record, WithNotices, eq=False):
         """
         if any(run.tie_range is None for run in self.runs):
             raise OptionError("the ranges over ties were not computed: evaluate with tie_range=True")
-        of_runs = np.array([summary.limits for summary in self._summaries])
-        limits: Floats = of_runs.reshape(len(self.runs), -1, len(self.specs)).swapaxes(0, 1)
-        return limits
+        ends = [[summary.ends[name] for summary in self._summaries] for name in TIE_RANGE]
+        return np.array(ends).reshape(len(TIE_RANGE), len(self.runs), len(self.specs))
 
     @property
     def counted_by_any(self) -> Bools:
@@ -380,7 +385,7 @@ class Results(Record, WithNotices, eq=False):
             runs.append(run.replace(values=np.concatenate([run.values, nothing]), tie_range=None, bounds=None))
         return self.replace(specs=(*self.specs, *new), runs=tuple(runs), without_relevant=None)
 
-    def sorted_by(self, metric: str | Spec | Measure | int, *, worst_first: bool = False) -> Results:
+    def sorted_by(self, metric: OneMetric, *, worst_first: bool = False) -> Results:
         """The same results with the runs ordered by the summary value of a metric, the best first. For a metric
         where neither high nor low is better, such as a count, the highest is first. Undefined values are last,
         and runs with equal values stay in order.
@@ -414,7 +419,7 @@ class Results(Record, WithNotices, eq=False):
 
         return bibtex(spec.metric for spec in self.specs)
 
-    def ranks(self, metric: str | Spec | Measure | int, digits: int | Literal["full"] = 4) -> list[int | None]:
+    def ranks(self, metric: OneMetric, digits: int | Literal["full"] = 4) -> list[int | None]:
         """The rank of each run by its mean of a metric, 1 for the best; means that are printed alike with these
         digits share a rank. Where neither high nor low is better the highest is the first. None: undefined.
         """
@@ -429,11 +434,11 @@ class Results(Record, WithNotices, eq=False):
         pairs = zip(self.runs, self._summaries, strict=True)
         return self.replace(runs=tuple(run.taken(nothing).replace(summary=summary) for run, summary in pairs))
 
-    def mean(self, run: str | int, metric: str | Spec | Measure | int) -> float:
+    def mean(self, run: str | int, metric: OneMetric) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
         return float(self.means[self._run(run), self._numeric(metric)])
 
-    def range(self, run: str | int, metric: str | Spec | Measure | int) -> tuple[float, float]:
+    def range(self, run: str | int, metric: OneMetric) -> tuple[float, float]:
         """The lowest and the highest summary value over the orders of tied scores that were tried. For a metric
         with the invariant PROMOTION_HELPS these are the limits over all orders. Raises OptionError for results
         that were evaluated without tie_range.
@@ -446,7 +451,7 @@ class Results(Record, WithNotices, eq=False):
         """Whether values have bounds over missing judgments."""
         return any(run.bounds is not None for run in self.runs)
 
-    def bounds(self, run: str | int, metric: str | Spec | Measure | int) -> tuple[float, float]:
+    def bounds(self, run: str | int, metric: OneMetric) -> tuple[float, float]:
         """The lowest and the highest summary value that judgments of the unjudged documents retrieved could
         give; (NaN, NaN) for a metric without bounds. These are worst cases, not an interval of confidence.
         Raises OptionError for results that were evaluated without bounds.
@@ -454,13 +459,13 @@ class Results(Record, WithNotices, eq=False):
         r, m = self._run(run), self._numeric(metric)
         if self.runs[r].bounds is None:
             raise OptionError("bounds were not computed: evaluate with bounds=True")
-        lower, upper = (float(limit[m]) for limit in self._summaries[r].bounds)
+        lower, upper = (float(self._summaries[r].ends[name][m]) for name in BOUNDS)
         return lower, upper
 
     def interval(
         self,
         run: str | int,
-        metric: str | Spec | Measure | int,
+        metric: OneMetric,
         confidence: float | None = None,
         method: str | None = None,
     ) -> tuple[float, float]:
@@ -504,7 +509,7 @@ class Results(Record, WithNotices, eq=False):
         limits = [(outcome.low, outcome.high) for outcome in tested if not math.isnan(outcome.low)]
         return sum(low <= 0 <= high for low, high in limits), len(limits)
 
-    def signature(self, run: str | int, metric: str | Spec | Measure | int) -> str:
+    def signature(self, run: str | int, metric: OneMetric) -> str:
         """What decides a mean, in one line: 'nDCG@10|gain:linear|rel:>0|ties:trec|…|n:50|gradeval:0.9.0'. The
         metric; gain (where it has one), rel, ties, queries, no_relevant; other options where they are not the
         defaults; the first 8 digits of the SHA-256 of query_ids, query_weights, the qrels and group sizes,
@@ -527,22 +532,22 @@ class Results(Record, WithNotices, eq=False):
                 texts += same if len(same) == 1 else [f"{name}: {text}" for name, text in of_runs.items()]
         return texts
 
-    def undefined(self, run: str | int, metric: str | Spec | Measure | int) -> int:
+    def undefined(self, run: str | int, metric: OneMetric) -> int:
         """The number of counted queries whose value is undefined, and excluded from the mean."""
         return int(self._summaries[self._run(run)].undefined[self._numeric(metric)])
 
-    def values(self, run: str | int, metric: str | Spec | Measure | int) -> Floats:
+    def values(self, run: str | int, metric: OneMetric) -> Floats:
         """The value of each query in qrels order, (Q,): NaN where undefined or not counted."""
         result = self.runs[self._run(run)]
         return np.where(result.counted, result.values[self._numeric(metric)], np.nan)
 
-    def per_query(self, run: str | int, metric: str | Spec | Measure | int) -> dict[str, float]:
+    def per_query(self, run: str | int, metric: OneMetric) -> dict[str, float]:
         """Query id -> value, for the counted queries in qrels order."""
         result = self.runs[self._run(run)]
         values = result.values[self._numeric(metric), result.counted]
         return dict(zip(self.counted_queries(run), values.tolist(), strict=True))
 
-    def texts(self, run: str | int, metric: str | Spec | Measure | int) -> dict[str, str]:
+    def texts(self, run: str | int, metric: OneMetric) -> dict[str, str]:
         """Query id -> value of a text metric, for the counted queries in qrels order."""
         result, m = self.runs[self._run(run)], position_of(metric, self.specs)
         if m not in result.texts:
@@ -559,51 +564,33 @@ class Results(Record, WithNotices, eq=False):
     def columns(self, run: str | int, *, per_query: bool) -> list[MetricColumn]:
         """The values to print for a run: of each counted query, or the summary of each metric that has one."""
         r = self._run(run)
-        return self._columns_of_queries(r) if per_query else self._columns_of_summary(r)
-
-    def _columns_of_queries(self, r: int) -> list[MetricColumn]:
-        run = self.runs[r]
-        limits = [] if run.tie_range is None else [*run.tie_range[:, :, run.counted]]
-        bounds = [] if run.bounds is None else [*run.bounds[:, :, run.counted]]
-        values = run.values[:, run.counted]
+        result = self.runs[r]
+        if per_query:
+            values = result.values[:, result.counted]
+            ends = {name: end[:, result.counted] for name, end in result.ends.items()}
+            texts = {m: result.counted_texts(m) for m in result.texts}
+        else:
+            summary = self._summaries[r]
+            values = summary.means[:, None]
+            ends = {name: end[:, None] for name, end in summary.ends.items()}
+            texts = {m: [text] for m, text in summary.texts.items()}
         return [
-            MetricColumn(
-                spec,
-                values[m],
-                run.counted_texts(m) if m in run.texts else None,
-                self._limits(r, m, limits),
-                bounds=tuple(MetricColumn(spec, limit[m]) for limit in bounds),
-            )
+            MetricColumn(spec, values[m], texts.get(m), self._ends(r, m, ends))
             for m, spec in enumerate(self.specs)
-            if spec.metric.per_query
+            if (spec.metric.per_query if per_query else spec.metric.has_summary)
         ]
 
-    def _columns_of_summary(self, r: int) -> list[MetricColumn]:
-        summary = self._summaries[r]
-        limits = [limit[:, None] for limit in summary.limits]
-        return [
-            MetricColumn(
-                spec,
-                summary.means[m, None],
-                [summary.texts[m]] if m in summary.texts else None,
-                self._limits(r, m, limits),
-                bounds=tuple(MetricColumn(spec, limit[m, None]) for limit in summary.bounds),
-            )
-            for m, spec in enumerate(self.specs)
-            if spec.metric.has_summary
-        ]
-
-    def _limits(self, r: int, m: int, limits: Sequence[Floats]) -> tuple[MetricColumn, ...]:
-        """Those of a metric, (M, n) each, without a mean over the orders that has no closed form."""
+    def _ends(self, r: int, m: int, ends: Mapping[str, Floats]) -> dict[str, MetricColumn]:
+        """Those of a metric, of (M, n) each, without a mean over the orders that has no closed form."""
         spec = self.specs[m]
-        if spec.metric.text or (self.runs[r].interval is not None and not spec.metric.has_interval):
-            return ()
-        of_metric = [limit[m] for limit in limits]
-        if len(of_metric) == 3 and np.isnan(of_metric[2]).all():
-            of_metric.pop()
-        return tuple(MetricColumn(spec, values) for values in of_metric)
+        shown = set() if spec.metric.text else set(ends)
+        if self.runs[r].interval is not None and not spec.metric.has_interval:
+            shown -= set(LIMITS)
+        if "expected" in shown and np.isnan(ends["expected"][m]).all():
+            shown.remove("expected")
+        return {name: MetricColumn(spec, end[m]) for name, end in ends.items() if name in shown}
 
-    def __getitem__(self, metric: str | Spec | Measure | int) -> dict[str, float]:
+    def __getitem__(self, metric: OneMetric) -> dict[str, float]:
         """The mean of a metric for each run, by name."""
         m = self._numeric(metric)
         return dict(zip([run.name for run in self.runs], self.means[:, m].tolist(), strict=True))
@@ -629,7 +616,7 @@ class Results(Record, WithNotices, eq=False):
             if has_numbers(spec):
                 name = self.asked.get(spec, str(spec))
                 for column in self._number_columns():
-                    of_runs = [self._numbers(run, column)[m, run.counted] for run in self.runs]
+                    of_runs = [_numbers(run, column)[m, run.counted] for run in self.runs]
                     columns[f"{name} {column}".removesuffix(" value")] = np.concatenate([np.empty(0), *of_runs])
         return frame_of(columns, library, ["run", "query"])
 
@@ -659,15 +646,6 @@ class Results(Record, WithNotices, eq=False):
         """The names of the columns of numbers in frames."""
         return ("value", *BOUNDS) if self.has_bounds else ("value",)
 
-    @staticmethod
-    def _numbers(run: RunResult, column: str) -> Floats:
-        """The numbers of a run in a column, (M, Q)."""
-        if column == "value":
-            return run.values
-        assert run.bounds is not None
-        limit: Floats = run.bounds[BOUNDS.index(column)]
-        return limit
-
     def _long_form(self, column: Callable[[list[str], Ints], Any]) -> dict[str, Any]:
         """The columns run, query, metric and value: a row for each value, or without queries for each mean of
         runs that are summaries. column: makes one from its different strings and which of these each row has.
@@ -687,7 +665,7 @@ class Results(Record, WithNotices, eq=False):
         pairs = [*zip(self.runs, counted, strict=True)]
         numbers = {}
         for column in self._number_columns():  # by query, then by metric
-            of_runs = (self._numbers(run, column)[shown][:, queries].T.ravel() for run, queries in pairs)
+            of_runs = (_numbers(run, column)[shown][:, queries].T.ravel() for run, queries in pairs)
             numbers[column] = np.concatenate([np.empty(0), *of_runs])
         queries = np.concatenate([np.empty(0, np.int64), *counted])
         words = self._long_words(shown, [len(of_run) * len(shown) for of_run in counted])
@@ -699,9 +677,8 @@ class Results(Record, WithNotices, eq=False):
         """The strings of _long_form(), and the means."""
         shown = [m for m, spec in enumerate(self.specs) if is_summarized(spec)]
         numbers = {"value": self.means[:, shown].ravel()}
-        if self.has_bounds:
-            limits = np.array([summary.bounds for summary in self._summaries])[:, :, shown]
-            numbers |= {name: limits[:, side].ravel() for side, name in enumerate(BOUNDS)}
+        for name in BOUNDS if self.has_bounds else ():
+            numbers[name] = np.array([summary.ends[name][shown] for summary in self._summaries]).ravel()
         return self._long_words(shown, [len(shown)] * len(self.runs)), numbers
 
     def _long_words(self, shown: Sequence[int], rows: Sequence[int]) -> dict[str, tuple[list[str], Ints]]:
@@ -756,11 +733,16 @@ class Results(Record, WithNotices, eq=False):
             raise GradevalError(f"unknown run '{run}': the runs are {', '.join(names) or 'none'}")
         return names.index(run)
 
-    def _numeric(self, metric: str | Spec | Measure | int) -> int:
+    def _numeric(self, metric: OneMetric) -> int:
         m = position_of(metric, self.specs)
         if self.specs[m].metric.text:
             raise MetricError(f"{self.specs[m]} is text", hint="use Results.texts()")
         return m
+
+
+def _numbers(run: RunResult, column: str) -> Floats:
+    """The numbers of a run in a column of a frame, (M, Q)."""
+    return run.values if column == "value" else run.ends[column]
 
 
 def _check_utf8(label: str, names: Sequence[str]) -> None:
@@ -797,7 +779,7 @@ def specs_of(results: Results, metrics: Metrics | None) -> list[Spec] | None:
     return [results.specs[position_of(spec, results.specs)] for spec in parse(metrics)]
 
 
-def position_of(metric: str | Spec | Measure | int, specs: Sequence[Spec]) -> int:
+def position_of(metric: OneMetric, specs: Sequence[Spec]) -> int:
     """The position of a metric among those that were evaluated. Raises MetricError."""
     if isinstance(metric, Integral):
         return _position(metric, len(specs), "metric")

@@ -19,6 +19,7 @@ from gradeval.evaluation.depths import QUANTILES
 from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.evaluation.results import (
     BOUNDS,
+    LIMITS,
     FailedRun,
     Results,
     RunResult,
@@ -41,7 +42,6 @@ from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.tables.load import is_file, is_path, source_of
 from gradeval.version import __version__, document_head
 
-LIMITS = ("low", "high")  # the keys of intervals and ranges
 _SAME = 1e-9  # of a summary and the mean of its values
 
 
@@ -198,10 +198,12 @@ def _run(
     for spec in specs:
         if str(spec) not in values:
             raise run.error(f"there are no numbers of {spec}{run.place}")
+    weights = weights_of_saved(options, rows)
+    means: dict[str, float] = {}
     if "summary" in content or "undefined" in content:
-        _check_summary(run, specs, values, weights_of_saved(options, rows))
-    bounds = _bounds(run, rows, specs, weights_of_saved(options, rows))
-    means = _numbers(run, {"": run.item("summary", dict)}, " in the summary") if "summary" in content else {}
+        means = _means(run, "summary")
+        _check_means(run, specs, values, weights, stated=means, undefined=run.item("undefined", dict))
+    bounds = _bounds(run, rows, specs, weights)
     return SavedRun(
         name,
         run.item("sha256", (str, NoneType)),
@@ -210,7 +212,7 @@ def _run(
         ties,
         depths=None if depths is None else (*depths,),
         bounds=bounds,
-        stated={name: float(mean[0]) for name, mean in means.items() if name not in values},
+        stated={name: mean for name, mean in means.items() if name not in values},
     )
 
 
@@ -227,34 +229,23 @@ def _bounds(
         if any(str(spec) not in values for spec in specs):
             raise run.error(f"there are no bounds of {first_names(map(str, specs))}{run.place}")
         if "summary" in run.content:
-            stated = _numbers(run, {"": run.item(name, dict)}, f" in the {name}")
-            _check_means(run, specs, values, weights, stated=stated)
+            _check_means(run, specs, values, weights, stated=_means(run, name))
         limits.append(values)
     return {str(spec): np.array([values[str(spec)] for values in limits]) for spec in specs}
 
 
 def _run_of_means(run: _Part, name: str, metrics: Sequence[str]) -> SavedRun:
     """One that was saved without the values of queries."""
-    means = _numbers(run, {"": run.item("summary", dict)}, " in the summary")
+    numbers = {"summary": _means(run, "summary")}
     undefined = run.item("undefined", dict)
     specs = specs_where(is_summarized, metrics)
-    summary = Summary(
-        run.item("queries", int),
-        np.array([float(means.get(str(spec), np.array([math.nan]))[0]) for spec in specs]),
-        np.array([int(undefined.get(str(spec), 0)) for spec in specs], np.int64),
-        _limits_of_means(run, specs),
-        {},
-    )
+    queries = run.item("queries", int)
+    # of intervals, or over ties, where they were saved
+    numbers |= {limit: _means(run, limit, "of") for limit in LIMITS if limit in run.content}
+    ends = {key: np.array([means.get(str(spec), math.nan) for spec in specs]) for key, means in numbers.items()}
+    counts = np.array([int(undefined.get(str(spec), 0)) for spec in specs], np.int64)
+    summary = Summary(queries, ends.pop("summary"), counts, ends, {})
     return SavedRun(name, run.item("sha256", (str, NoneType)), (), {}, summary=summary)
-
-
-def _limits_of_means(run: _Part, specs: Sequence[Spec]) -> tuple[Floats, ...]:
-    """The limits of the intervals, or over ties, where they were saved; NaN where a metric has none."""
-    limits = [
-        _numbers(run, {"": run.item(name, dict)}, f" of {name}") for name in LIMITS if name in run.content
-    ]
-    nothing = np.array([math.nan])
-    return tuple(np.array([float(limit.get(str(spec), nothing)[0]) for spec in specs]) for limit in limits)
 
 
 def interval_of_saved(path: str, content: Mapping[str, Any]) -> tuple[str, float] | None:
@@ -303,22 +294,13 @@ def weights_of_saved(options: Mapping[str, Any], rows: Mapping[str, Any]) -> Flo
     return None if weights is None else np.array([weights.get(query, np.nan) for query in rows])
 
 
-def _check_summary(
-    run: _Part, specs: Sequence[Spec], values: Mapping[str, Floats], weights: Floats | None
-) -> None:
-    """Raise InputError where a summary is not that of the values."""
-    summary = _numbers(run, {"": run.item("summary", dict)}, " in the summary")
-    undefined = run.item("undefined", dict)
-    _check_means(run, specs, values, weights, stated=summary, undefined=undefined)
-
-
 def _check_means(
     run: _Part,
     specs: Sequence[Spec],
     values: Mapping[str, Floats],
     weights: Floats | None,
     *,
-    stated: Mapping[str, Floats],
+    stated: Mapping[str, float],
     undefined: Mapping[str, Any] | None = None,
 ) -> None:
     """Raise InputError where a summary is not that of the values. undefined: how many are stated to be."""
@@ -335,6 +317,12 @@ def _check_means(
 def _are_depths(depths: list[Any]) -> bool:
     are_counts = all(type(documents) is int and 1 <= documents < 2**53 for documents in depths)
     return are_counts and len(depths) == len(QUANTILES) and depths == sorted(depths)
+
+
+def _means(run: _Part, key: str, preposition: str = "in the") -> dict[str, float]:
+    """The number of each metric in a summary, NaN for null. preposition: before the key, in an error."""
+    numbers = _numbers(run, {"": run.item(key, dict)}, f" {preposition} {key}")
+    return {metric: float(number[0]) for metric, number in numbers.items()}
 
 
 def _numbers(run: _Part, rows: Mapping[str, Any], where_else: str = "") -> dict[str, Floats]:
@@ -483,34 +471,25 @@ def outcomes_of_saved(
 
 def _result_of(saved: SavedResult, run: SavedRun, name: str, setting: EvaluationSetting) -> RunResult:
     """Raises InputError."""
-    path, chosen, specs = saved.path, setting.chosen, setting.plan.specs
+    path, chosen, options = saved.path, setting.chosen, setting.plan.options
     queries = setting.queries
     position = {query: q for q, query in enumerate(queries) if chosen[q]}
     unknown = [query for query in run.queries if query not in position]
     if unknown:
         of_run = f"query {named(unknown[0])} of run {named(run.name)}"
         raise InputError(path, f"{of_run} is not among those of {setting.qrels.path} that are evaluated")
-    positions = [position[query] for query in run.queries]
-    has_values = np.zeros(len(chosen), np.bool_)
-    has_values[positions] = True
-    counted = setting.counted(has_values)
-    for q in np.flatnonzero(counted & ~has_values)[:1]:
+    result = run.placed(setting.plan.specs, [position[query] for query in run.queries], len(chosen))
+    counted = setting.counted(result.counted)
+    for q in np.flatnonzero(counted & ~result.counted)[:1]:
         message = f"run {named(run.name)} has no values of query {named(queries[q])}"
         raise InputError(path, message, hint="Evaluate the run again")
-    values = np.full((len(specs), len(chosen)), np.nan)
-    for m, spec in enumerate(specs):
-        values[m, positions] = 1.0 if is_num_q(spec) else run.values.get(str(spec), np.nan)
-    return RunResult(
-        name,
-        path,
-        run.sha256,
-        values,
-        counted,
-        ties=run.ties or DEFAULT_TIES,
-        depths=run.depths,
-        interval=setting.plan.options.intervals,
+    return result.replace(
+        name=name,
+        path=path,
+        counted=counted,
+        interval=options.intervals,
         weights=setting.weights,
-        bounds=run.bounds_of(specs, positions, len(chosen)) if setting.plan.options.bounds else None,
+        bounds=result.bounds if options.bounds else None,
         missing=_missing(saved, run, setting, counted),
     )
 

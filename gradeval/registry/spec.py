@@ -95,6 +95,10 @@ class Spec(Record):
         return dialects.printed(self.metric.name, self.texts) or str(self)
 
 
+OneMetric: TypeAlias = str | Spec | Measure | int
+"""A metric of results: any spelling of its name, or its position."""
+
+
 def is_num_q(spec: Spec) -> bool:
     return spec.metric.name == "num_q"
 

@@ -41,7 +41,7 @@ from gradeval.evaluation.depths import cutoff_notices, depths_of, quantiles, wit
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.outcome import SHOWN_IDS, Evaluated, ReducedRun, evaluate, no_common_query
 from gradeval.evaluation.plan import EvaluationSetting, Plan, chosen_queries
-from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary, position_of
+from gradeval.evaluation.results import BOUNDS, TIE_RANGE, FailedRun, Results, RunResult, Summary, position_of
 from gradeval.evaluation.score import Scored, summands, summaries
 from gradeval.evaluation.ties import TRIALS, spread
 from gradeval.formats.arrow import Arrow, batches, text_column
@@ -49,7 +49,7 @@ from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, shown
 from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.options import DEFAULT_TIES, Options
-from gradeval.registry.spec import Measure, Metrics, Spec, parse
+from gradeval.registry.spec import Metrics, OneMetric, Spec, parse
 from gradeval.statistics import tests
 from gradeval.statistics.intervals import t_interval, within
 from gradeval.statistics.multiple import CORRECTIONS
@@ -417,7 +417,7 @@ class SparkSummary(Results):
     def __repr__(self) -> str:
         return f"SparkSummary(qrels={self.qrels!r}, runs={len(self.runs)}, metrics={len(self.specs)})"
 
-    def standard_error(self, run: str | int, metric: str | Spec | Measure | int) -> float:
+    def standard_error(self, run: str | int, metric: OneMetric) -> float:
         """The standard error of a mean, in the metric's unit: sd / sqrt(n). NaN for fewer than two values, and
         for a metric whose summary is a sum or a geometric mean.
         """
@@ -429,7 +429,7 @@ class SparkSummary(Results):
     def interval(
         self,
         run: str | int,
-        metric: str | Spec | Measure | int,
+        metric: OneMetric,
         confidence: float | None = None,
         method: str | None = None,
     ) -> tuple[float, float]:
@@ -545,7 +545,8 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     means, *tie_means = map(partial(summaries, specs), total, mean)
     counted = sum(part.counted for part in parts)
     undefined = (counted - values.size[0]).astype(np.int64)
-    summary = Summary(counted, means, undefined, tuple(tie_means) if options.tie_range else (), {})
+    ends = dict(zip(TIE_RANGE, tie_means, strict=True)) if options.tie_range else {}
+    summary = Summary(counted, means, undefined, ends, {})
     result = RunResult(job.runs[r], path, None, ON_CLUSTER, np.empty(0, np.bool_), summary=summary)
     result = result.replace(ties=options.ties or DEFAULT_TIES, depths=quantiles(depths, counts))
     if options.tie_range:
@@ -554,7 +555,7 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     if bounds:
         of_bounds = Statistics.joined(bounds)
         means_of_bounds = map(partial(summaries, specs), of_bounds.total, of_bounds.mean)
-        summary = summary.replace(bounds=tuple(means_of_bounds))
+        summary = summary.replace(ends={**ends, **dict(zip(BOUNDS, means_of_bounds, strict=True))})
         result = result.replace(bounds=ON_CLUSTER, summary=summary)
     notices = _notices_of_run(parts, specs, [means, *tie_means])
     # of each bucket's queries that are in the run: depths[1] has how many there are of each depth
