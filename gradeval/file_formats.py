@@ -74,8 +74,17 @@ _COMPRESSED = {"gz", "bz2", "xz", "zst"}
 _SUFFIXES = {"run", "txt", "res", "csv", "tsv", "json", "jsonl", "parquet", "arrow", "arrows", "feather"}
 
 
-class LabelledRuns(list[tuple[str | None, Any]]):
+LabelledRun = tuple[str | None, Any]
+"""A run of any form behind its label."""
+
+
+class LabelledRuns(list[LabelledRun]):
     """(label, run) pairs, as commands have them."""
+
+    @classmethod
+    def of_arguments(cls, arguments: Iterable[str]) -> LabelledRuns:
+        """Those of a command line: the files of directories and patterns."""
+        return cls(labelled(str(file)) for path in arguments for file in run_files(path))
 
 
 def labelled(argument: str, folder: str = "") -> tuple[str | None, str]:

@@ -104,6 +104,10 @@ class Ids:
         """The same column, in a block of its own."""
         return Ids.packed(self.text(), self.length.copy())
 
+    def detached(self) -> Ids:
+        """The same column, without the block that its ids are from."""
+        return self.light() if self.short else self.compact()
+
     def word(self, k: int, rows: Ints | slice = slice(None)) -> Words:
         """Bytes 8k to 8k+7 of each row as a little-endian integer, 0 for bytes past its end."""
         start, length = self.start[rows], self.length[rows]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
+from gradeval.arrays.segments import offsets_of
 from gradeval.arrays.threads import map_all
 from gradeval.errors import MetricError
 from gradeval.evaluation.score import Judge, naming
@@ -53,7 +54,7 @@ def _rows(judge: Judge, specs: Sequence[Spec]) -> Ints:
     depths = [spec.metric.last_rank(spec.params) for spec in specs]
     depth = min(max(k or np.inf for k in depths), judge.options.depth or np.inf)
     first = np.minimum(judge.reduced.retrieved, depth).astype(np.int64)
-    offsets: Ints = judge.qrels.offsets + np.append(0, np.cumsum(first))
+    offsets: Ints = judge.qrels.offsets + offsets_of(first)
     return offsets
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
-from gradeval.arrays.segments import ranges
+from gradeval.arrays.segments import offsets_of, ranges
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import map_all
 from gradeval.errors import first_names
@@ -179,7 +179,7 @@ def first_ranks(specs: Sequence[Spec], options: Options) -> int:
 
 def judged_share(qrels: Qrels, reduced: Reduced, counted: Bools, cutoff: int) -> float:
     """The share of the first ranks that is judged: the mean of Judged@k over queries with documents."""
-    first = np.append(0, np.cumsum(reduced.rank <= cutoff))
+    first = offsets_of(reduced.rank <= cutoff)
     judged: Ints = np.diff(first[qrels.offsets])
     chosen = counted & (reduced.retrieved > 0)
     if not chosen.any():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.segments import offsets_of
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GradevalError
 from gradeval.evaluation.score import score
@@ -60,7 +61,7 @@ def short_of_cutoffs(
     """How many queries of a run have fewer documents than the cutoff of each metric, (M,). in_run: those that
     it has, (Q,). depth: that of the options. A query of which all judged documents are ranked is complete.
     """
-    retrieved_above = np.append(0, np.cumsum(np.isfinite(reduced.rank)))
+    retrieved_above = offsets_of(np.isfinite(reduced.rank))
     is_complete = np.diff(retrieved_above[qrels.offsets]) == np.diff(qrels.offsets)
     retrieved = reduced.retrieved[in_run & ~is_complete]
     cutoffs = [(spec.cutoff or 0) if is_graded(spec.metric) else 0 for spec in specs]

@@ -95,7 +95,7 @@ def evaluate_all(
     options = plan.options
     is_evaluated_here = not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs)
     if is_evaluated_here and not plan.is_part:
-        load.check_inputs([("qrels", qrels), *(("run", run) for _, run in runs)], options)
+        load.check_inputs(load.inputs_of([qrels], runs), options)
     if any(isinstance(run, SavedResult) for _, run in runs):
         plan = plan.replace(hashes=True)  # which show that it was made from the same files
     keeps_values = plan.keeps_values or options.interval is not None

@@ -15,7 +15,7 @@ from gradeval.errors import OptionError, visible
 from gradeval.evaluation.groups import results_of_groups
 from gradeval.evaluation.results import (
     BOUNDS,
-    LIMITS,
+    INTERVAL,
     TIE_RANGE,
     MetricColumn,
     Results,
@@ -55,7 +55,7 @@ def document(
     """
     if spread:
         return _document_of_spread(results, options)
-    if wide and (options.format == "trec" or _ends(results)):
+    if wide and (options.format == "trec" or _limits(results)):
         message = "the format trec" if options.format == "trec" else "ranges, intervals and bounds"
         raise OptionError(f"{message} cannot be printed wide")
     texts = partial(_texts, digits=options.digits)
@@ -143,13 +143,13 @@ def _exact_texts(column: MetricColumn) -> list[str]:
     return doc.of_distinct(column.values + 0.0, lambda n: repr(kind(n)) if math.isfinite(n) else "null")
 
 
-def _ends(results: Results) -> list[str]:
-    """The names of MetricColumn.ends."""
+def _limits(results: Results) -> list[str]:
+    """The names of MetricColumn.limits."""
     limits: tuple[str, ...] = ()
     if any(run.tie_range is not None for run in results.runs):
         limits = TIE_RANGE
     elif any(run.interval is not None for run in results.runs):
-        limits = LIMITS
+        limits = INTERVAL
     return [*limits, *(BOUNDS if results.has_bounds else ())]
 
 
@@ -163,11 +163,11 @@ def _long_rows(
     ranks: Ranks | None = None,
 ) -> doc.Rows:
     """A row for each value. absent: a range, bounds or a rank where there is none. word: writes the names."""
-    ends = _ends(results)
+    limits = _limits(results)
 
-    def of_end(column: MetricColumn, name: str) -> doc.Text:
-        has_end = name in column.ends and not (name in BOUNDS and column.spec.bounds == NO_BOUNDS)
-        return texts(column.ends[name]) if has_end else absent
+    def of_limit(column: MetricColumn, name: str) -> doc.Text:
+        has_limit = name in column.limits and not (name in BOUNDS and column.spec.bounds == NO_BOUNDS)
+        return texts(column.limits[name]) if has_limit else absent
 
     def of_parts() -> Iterator[list[list[doc.Text]]]:
         for part in parts:
@@ -175,11 +175,11 @@ def _long_rows(
             rank = [] if ranks is None else [_rank(ranks[part.run] if part.is_summary else None, absent)]
             rows: list[list[doc.Text]] = []
             for column in part.columns:
-                of_ends = (of_end(column, name) for name in ends)
-                rows.append([run, ids, word(str(column.spec)), texts(column), *of_ends, *rank])
+                of_limits = (of_limit(column, name) for name in limits)
+                rows.append([run, ids, word(str(column.spec)), texts(column), *of_limits, *rank])
             yield rows
 
-    head = ("run", "query", "metric", "value", *ends, *(() if ranks is None else ("rank",)))
+    head = ("run", "query", "metric", "value", *limits, *(() if ranks is None else ("rank",)))
     return doc.Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
 
 
@@ -303,7 +303,7 @@ def _bounds(column: MetricColumn, texts: Texts) -> list[str | doc.Cell]:
     """0.374 to 0.743, with a mark where no judgments need reach them."""
     if column.spec.bounds == NO_BOUNDS:
         return [doc.ABSENT] * len(column.values)
-    pairs = zip(*(texts(column.ends[name]) for name in BOUNDS), strict=True)
+    pairs = zip(*(texts(column.limits[name]) for name in BOUNDS), strict=True)
     mark = " *" if column.spec.bounds == OUTER else ""
     return [doc.Cell(f"{lower} to {upper}", mark) for lower, upper in pairs]
 
@@ -333,9 +333,9 @@ def _wide_grids(results: Results, per_query: bool, summary: bool, texts: Texts) 
 def _cells(column: MetricColumn, texts: Texts) -> list[str | doc.Cell]:
     """The values, with the range behind those that the order of ties changes, and the mean within it."""
     values = texts(column)
-    if "low" not in column.ends:
+    if "low" not in column.limits:
         return list(values)
-    low, high, *expected = (texts(column.ends[name]) for name in TIE_RANGE if name in column.ends)
+    low, high, *expected = (texts(column.limits[name]) for name in TIE_RANGE if name in column.limits)
     ranges = map(", ".join, zip(low, *expected, high, strict=True))
     return [
         value if value == least == most else doc.Cell(value, f" [{shown}]")
@@ -484,20 +484,20 @@ def _spread(results: Results, spec: Spec) -> Iterator[dict[str, Any]]:
 def _content_of_run(
     results: Results, r: int, per_query: bool, summary: bool, signature: bool
 ) -> dict[str, Any]:
-    run, ends = results.runs[r], _ends(results)
+    run, limits = results.runs[r], _limits(results)
     numeric = [spec for spec in results.specs if not spec.metric.text]
     content: dict[str, Any] = {name: getattr(run, name) for name in ("name", "path", "sha256", "ties")}
     content["queries"] = run.queries
     content["depths"] = None if run.depths is None else list(run.depths)
     if summary:
-        for key, columns in _with_ends(ends, results.columns(r, per_query=False)):
+        for key, columns in _with_limits(limits, results.columns(r, per_query=False)):
             content[key or "summary"] = {str(column.spec): column.exact for column in columns}
         content["undefined"] = {str(spec): n for spec in numeric if (n := results.undefined(r, spec))}
     if signature:
         content["signatures"] = {str(spec): results.signature(r, spec) for spec in numeric}
     if per_query:
         queries = results.counted_queries(r)
-        for key, columns in _with_ends(ends, results.columns(r, per_query=True)):
+        for key, columns in _with_limits(limits, results.columns(r, per_query=True)):
             names = [str(column.spec) for column in columns]
             content[f"per_query_{key}" if key else "per_query"] = doc.Values(
                 queries, names, list(map(_exact_texts, columns))
@@ -505,9 +505,11 @@ def _content_of_run(
     return content
 
 
-def _with_ends(ends: Sequence[str], columns: list[MetricColumn]) -> Iterator[tuple[str, list[MetricColumn]]]:
-    """The columns, by '', and by the name of each end that any has those that have it."""
+def _with_limits(
+    limits: Sequence[str], columns: list[MetricColumn]
+) -> Iterator[tuple[str, list[MetricColumn]]]:
+    """The columns, by '', and by the name of each limit that any has those that have it."""
     yield "", columns
-    for name in ends:
-        if having := [column.ends[name] for column in columns if name in column.ends]:
+    for name in limits:
+        if having := [column.limits[name] for column in columns if name in column.limits]:
             yield name, having

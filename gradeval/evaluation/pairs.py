@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import Segments, stable_order
+from gradeval.arrays.segments import Segments, offsets_of, stable_order
 from gradeval.arrays.threads import map_all
 from gradeval.evaluation.plan import EvaluationSetting
 from gradeval.evaluation.score import Judge, naming
@@ -85,7 +85,7 @@ def difference_bounds(
     counts = np.diff(setting.qrels.offsets)
     for _, documents in with_ids.values():
         counts = counts + documents.counts(len(counts))
-    shares = shares_of(np.append(0, np.cumsum(counts)), _AT_ONCE)
+    shares = shares_of(offsets_of(counts), _AT_ONCE)
 
     def of_share(queries: slice, _: int) -> list[DifferenceBounds]:
         share = _Share(setting, [*with_ids.values()], queries)

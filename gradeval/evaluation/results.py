@@ -15,6 +15,7 @@ from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation.score import summarize, summarize_expected
+from gradeval.file_formats import LabelledRun
 from gradeval.notices import Notice, Notices
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, checked_path, takes
 from gradeval.records import Record
@@ -42,8 +43,8 @@ _PUBLIC = (  # what Results show to users; the rest is for commands
     "run", "runs", "save", "signature", "signatures", "sorted_by", "specs", "texts", "tie_ranges", "to_arrow",
     "to_dict", "to_pandas", "to_polars", "undefined", "values", "warnings",
 )  # fmt: skip
-TIE_RANGE = ("low", "high", "expected")  # columns: of the ends of values over the orders of ties,
-LIMITS = TIE_RANGE[:2]  # of those of intervals,
+TIE_RANGE = ("low", "high", "expected")  # columns: of the limits of values over the orders of ties,
+INTERVAL = TIE_RANGE[:2]  # of those of intervals,
 BOUNDS = ("lower_bound", "upper_bound")  # and over missing judgments
 
 
@@ -54,7 +55,7 @@ class MetricColumn(Record):
     values: Floats  # (n,)
     texts: Sequence[str] | None = None  # the values of a text metric instead
     # as of Summary, but for means over the orders without a closed form; bounds are NaN for a metric without
-    ends: Mapping[str, MetricColumn] = {}
+    limits: Mapping[str, MetricColumn] = {}
 
     @property
     def exact(self) -> Number | str:
@@ -73,8 +74,8 @@ class Summary(Record):
     queries: int  # how many are counted
     means: Floats  # (M,)
     undefined: Ints  # how many values, (M,)
-    # those of the means, (M,) each, by the names of their columns: TIE_RANGE or LIMITS, and BOUNDS
-    ends: Mapping[str, Floats]
+    # those of the means, (M,) each, by the names of their columns: TIE_RANGE or INTERVAL, and BOUNDS
+    limits: Mapping[str, Floats]
     texts: Mapping[int, str]  # position of a text metric -> the text to print
 
 
@@ -111,10 +112,10 @@ class RunResult(Record, eq=False):
         return int(self.counted.sum()) if self.summary is None else self.summary.queries
 
     @property
-    def ends(self) -> dict[str, Floats]:
-        """The ends of its values, (M, Q) each, by the names of their columns."""
-        ends = {} if self.tie_range is None else dict(zip(TIE_RANGE, self.tie_range, strict=True))
-        return ends if self.bounds is None else {**ends, **dict(zip(BOUNDS, self.bounds, strict=True))}
+    def limits(self) -> dict[str, Floats]:
+        """The limits of its values, (M, Q) each, by the names of their columns."""
+        limits = {} if self.tie_range is None else dict(zip(TIE_RANGE, self.tie_range, strict=True))
+        return limits if self.bounds is None else {**limits, **dict(zip(BOUNDS, self.bounds, strict=True))}
 
     def summarized(self, specs: Sequence[Spec]) -> Summary:
         """The summary of its values, or the one that is kept without them."""
@@ -123,19 +124,19 @@ class RunResult(Record, eq=False):
         means = summarize(specs, self.values, self.counted, self.weights)
         stated = [m for m, spec in enumerate(specs) if str(spec) in self.stated]
         means[stated] = [self.stated[str(specs[m])] for m in stated]
-        ends = {
-            name: summarize(specs, values, self.counted, self.weights) for name, values in self.ends.items()
+        limits = {
+            name: summarize(specs, values, self.counted, self.weights) for name, values in self.limits.items()
         }
         if self.tie_range is not None:
-            ends["expected"] = summarize_expected(
+            limits["expected"] = summarize_expected(
                 specs, self.tie_range[2], self.values, self.counted, weights=self.weights
             )
         if self.interval is not None:
-            ends |= zip(LIMITS, self._intervals(specs, means), strict=True)
+            limits |= zip(INTERVAL, self._intervals(specs, means), strict=True)
         undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
         undefined[stated] = 0
         texts = {m: (self.counted_texts(m) or [""])[0] for m in self.texts}
-        return Summary(self.queries, means, undefined, ends, texts)
+        return Summary(self.queries, means, undefined, limits, texts)
 
     def _intervals(self, specs: Sequence[Spec], means: Floats) -> Floats:
         """The lower and the upper limit of each mean, (2, M); NaN where there are too few values."""
@@ -178,7 +179,7 @@ def failed_to_dicts(failed: Iterable[FailedRun]) -> list[dict[str, Any]]:
     return [{"path": run.path, "errors": str(run.error).split("\n")} for run in failed]
 
 
-Runs = Sequence[tuple[str | None, Any]]
+Runs = Sequence[LabelledRun]
 """(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
 
 
@@ -353,8 +354,8 @@ class Results(Record, WithNotices, eq=False):
         """
         if any(run.tie_range is None for run in self.runs):
             raise OptionError("the ranges over ties were not computed: evaluate with tie_range=True")
-        ends = [[summary.ends[name] for summary in self._summaries] for name in TIE_RANGE]
-        return np.array(ends).reshape(len(TIE_RANGE), len(self.runs), len(self.specs))
+        limits = [[summary.limits[name] for summary in self._summaries] for name in TIE_RANGE]
+        return np.array(limits).reshape(len(TIE_RANGE), len(self.runs), len(self.specs))
 
     @property
     def counted_by_any(self) -> Bools:
@@ -459,7 +460,7 @@ class Results(Record, WithNotices, eq=False):
         r, m = self._run(run), self._numeric(metric)
         if self.runs[r].bounds is None:
             raise OptionError("bounds were not computed: evaluate with bounds=True")
-        lower, upper = (float(self._summaries[r].ends[name][m]) for name in BOUNDS)
+        lower, upper = (float(self._summaries[r].limits[name][m]) for name in BOUNDS)
         return lower, upper
 
     def interval(
@@ -567,28 +568,28 @@ class Results(Record, WithNotices, eq=False):
         result = self.runs[r]
         if per_query:
             values = result.values[:, result.counted]
-            ends = {name: end[:, result.counted] for name, end in result.ends.items()}
+            limits = {name: limit[:, result.counted] for name, limit in result.limits.items()}
             texts = {m: result.counted_texts(m) for m in result.texts}
         else:
             summary = self._summaries[r]
             values = summary.means[:, None]
-            ends = {name: end[:, None] for name, end in summary.ends.items()}
+            limits = {name: limit[:, None] for name, limit in summary.limits.items()}
             texts = {m: [text] for m, text in summary.texts.items()}
         return [
-            MetricColumn(spec, values[m], texts.get(m), self._ends(r, m, ends))
+            MetricColumn(spec, values[m], texts.get(m), self._limits(r, m, limits))
             for m, spec in enumerate(self.specs)
             if (spec.metric.per_query if per_query else spec.metric.has_summary)
         ]
 
-    def _ends(self, r: int, m: int, ends: Mapping[str, Floats]) -> dict[str, MetricColumn]:
+    def _limits(self, r: int, m: int, limits: Mapping[str, Floats]) -> dict[str, MetricColumn]:
         """Those of a metric, of (M, n) each, without a mean over the orders that has no closed form."""
         spec = self.specs[m]
-        shown = set() if spec.metric.text else set(ends)
+        shown = set() if spec.metric.text else set(limits)
         if self.runs[r].interval is not None and not spec.metric.has_interval:
-            shown -= set(LIMITS)
-        if "expected" in shown and np.isnan(ends["expected"][m]).all():
+            shown -= set(INTERVAL)
+        if "expected" in shown and np.isnan(limits["expected"][m]).all():
             shown.remove("expected")
-        return {name: MetricColumn(spec, end[m]) for name, end in ends.items() if name in shown}
+        return {name: MetricColumn(spec, limit[m]) for name, limit in limits.items() if name in shown}
 
     def __getitem__(self, metric: OneMetric) -> dict[str, float]:
         """The mean of a metric for each run, by name."""
@@ -678,7 +679,7 @@ class Results(Record, WithNotices, eq=False):
         shown = [m for m, spec in enumerate(self.specs) if is_summarized(spec)]
         numbers = {"value": self.means[:, shown].ravel()}
         for name in BOUNDS if self.has_bounds else ():
-            numbers[name] = np.array([summary.ends[name][shown] for summary in self._summaries]).ravel()
+            numbers[name] = np.array([summary.limits[name][shown] for summary in self._summaries]).ravel()
         return self._long_words(shown, [len(shown)] * len(self.runs)), numbers
 
     def _long_words(self, shown: Sequence[int], rows: Sequence[int]) -> dict[str, tuple[list[str], Ints]]:
@@ -742,7 +743,7 @@ class Results(Record, WithNotices, eq=False):
 
 def _numbers(run: RunResult, column: str) -> Floats:
     """The numbers of a run in a column of a frame, (M, Q)."""
-    return run.values if column == "value" else run.ends[column]
+    return run.values if column == "value" else run.limits[column]
 
 
 def _check_utf8(label: str, names: Sequence[str]) -> None:

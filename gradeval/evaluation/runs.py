@@ -12,14 +12,14 @@ import numpy as np
 
 from gradeval.errors import InputError, OptionError, described, named, readable
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult
-from gradeval.file_formats import LabelledRuns, run_files, run_names
+from gradeval.file_formats import LabelledRun, LabelledRuns, run_files, run_names
 from gradeval.formats.sources import Source, kept_open
 from gradeval.options import Options
 from gradeval.tables import load
 from gradeval.tables.load import RunTable
 
 
-def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
+def separate_runs(runs: Any) -> list[LabelledRun]:
     """(name, run) of each of the given runs, of which Results are saved ones. Raises InputError if there are
     none.
     """
@@ -32,7 +32,7 @@ def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
     return [(name, SavedResult.of(run) if isinstance(run, Results) else run) for name, run in separate]
 
 
-def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
+def _separate(runs: Any) -> Iterator[LabelledRun]:
     from gradeval.formats import memory, shapes  # not for a command line, whose runs are labelled
 
     if type(runs) is not dict and (_is_one(runs) or memory.is_ranx(runs)):
@@ -107,7 +107,7 @@ def _listed(runs: Any) -> list[Any]:
         raise InputError("runs", f"{described(runs)} is not a run", hint=hint) from None
 
 
-def _files(run: Any) -> list[tuple[str | None, Any]]:
+def _files(run: Any) -> list[LabelledRun]:
     """The files of a directory or a pattern, the runs of a frame with a column of them, or the run itself."""
     from gradeval.formats.memory import RUN_NAMES, is_frame, is_lazy, is_ranx
 
@@ -122,7 +122,7 @@ def _files(run: Any) -> list[tuple[str | None, Any]]:
     return [(None, run)]
 
 
-def _runs_of(frame: Any, column: str) -> list[tuple[str | None, Any]]:
+def _runs_of(frame: Any, column: str) -> list[LabelledRun]:
     """The runs of a frame of any library, by the column of their names, in order. Raises InputError."""
     if hasattr(frame, "partition_by"):
         parts = frame.partition_by(column, maintain_order=True, as_dict=True)
@@ -208,7 +208,7 @@ def _saved_runs(label: str | None, saved: SavedResult, path: str, *, is_alone: b
     ]
 
 
-def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:
+def check_labels(runs: Sequence[LabelledRun]) -> None:
     """Raise OptionError where two runs have the same label."""
     first: dict[str, Any] = {}
     for label, run in runs:

@@ -19,7 +19,7 @@ from gradeval.evaluation.depths import QUANTILES
 from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.evaluation.results import (
     BOUNDS,
-    LIMITS,
+    INTERVAL,
     FailedRun,
     Results,
     RunResult,
@@ -32,6 +32,7 @@ from gradeval.evaluation.results import (
     option_text,
 )
 from gradeval.evaluation.score import summarize
+from gradeval.file_formats import LabelledRun
 from gradeval.formats.detect import begins_saved
 from gradeval.formats.json import parse_json
 from gradeval.formats.lines import read_text
@@ -45,7 +46,7 @@ from gradeval.version import __version__, document_head
 _SAME = 1e-9  # of a summary and the mean of its values
 
 
-def look_for_saved(qrels: Any, runs: Runs) -> tuple[Any, list[tuple[str | None, Any]]]:
+def look_for_saved(qrels: Any, runs: Runs) -> tuple[Any, list[LabelledRun]]:
     """with_saved(), where files may be saved results."""
     if is_path(qrels):
         qrels = source_of(qrels)
@@ -241,10 +242,12 @@ def _run_of_means(run: _Part, name: str, metrics: Sequence[str]) -> SavedRun:
     specs = specs_where(is_summarized, metrics)
     queries = run.item("queries", int)
     # of intervals, or over ties, where they were saved
-    numbers |= {limit: _means(run, limit, "of") for limit in LIMITS if limit in run.content}
-    ends = {key: np.array([means.get(str(spec), math.nan) for spec in specs]) for key, means in numbers.items()}
+    numbers |= {limit: _means(run, limit, "of") for limit in INTERVAL if limit in run.content}
+    limits = {
+        key: np.array([means.get(str(spec), math.nan) for spec in specs]) for key, means in numbers.items()
+    }
     counts = np.array([int(undefined.get(str(spec), 0)) for spec in specs], np.int64)
-    summary = Summary(queries, ends.pop("summary"), counts, ends, {})
+    summary = Summary(queries, limits.pop("summary"), counts, limits, {})
     return SavedRun(name, run.item("sha256", (str, NoneType)), (), {}, summary=summary)
 
 

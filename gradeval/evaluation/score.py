@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
-from gradeval.arrays.segments import natural_log
+from gradeval.arrays.segments import natural_log, offsets_of
 from gradeval.arrays.threads import map_all
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.options import EXPECTED, NO_RELEVANT, Options
@@ -205,7 +205,7 @@ class Judge:
             judge._fields = self._fields
             return scored(judge(slice(0, len(part[0].queries))), specs)
 
-        shares = shares_of(qrels.offsets + np.append(0, np.cumsum(reduced.retrieved)))
+        shares = shares_of(qrels.offsets + offsets_of(reduced.retrieved))
         return Scored.joined(map_all(of_share, shares, jobs))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import Segments, distinct, stable_order
+from gradeval.arrays.segments import Segments, distinct, offsets_of, stable_order
 from gradeval.arrays.strings import mix
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import MetricError
@@ -210,7 +210,7 @@ class _Groups:
         """The ranks of the judged documents, (n,), in pseudo-random orders."""
         group = self.within.query
         slots = np.minimum(self.size, _SLOTS * self.within.lengths)
-        places = Segments(np.append(0, np.cumsum(slots)))
+        places = Segments(offsets_of(slots))
         for seed in range(count):
             # the slots of a group in the order of pseudo-random keys: its judged documents take the first
             keys = mix(np.arange(len(places.query), dtype=np.uint64) + np.uint64(seed << 40))
@@ -242,7 +242,7 @@ def _expected(judge: Judge, specs: Sequence[Spec], of_run: Scored, tied: Ints, *
 
 
 def _shares_of(qrels: Qrels, queries: Ints) -> list[slice]:
-    return shares_of(np.append(0, np.cumsum(qrels.offsets[queries + 1] - qrels.offsets[queries])))
+    return shares_of(offsets_of(qrels.offsets[queries + 1] - qrels.offsets[queries]))
 
 
 def rises(spec: Spec, scale: Floats, depth: int | None = None) -> bool:

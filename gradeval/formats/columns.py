@@ -267,7 +267,7 @@ class Columns(Record):
     def light(self) -> Columns:
         """The same rows, whose ids hold on to nothing that they do not need."""
         both = (self.queries, self.documents)
-        queries, documents = (ids.light() if ids.short else ids.compact() for ids in both)
+        queries, documents = (ids.detached() for ids in both)
         return self.replace(queries=queries, documents=documents)
 
 
@@ -310,7 +310,7 @@ def light_subtopics(ids: Ids) -> Ids | bytes:
     """The subtopics of rows, without the block: a single one where all are the same."""
     if len(ids) and not len(ids.changes()):
         return ids[0]
-    return ids.light() if ids.short else ids.compact()
+    return ids.detached()
 
 
 def grouped(queries: Ids) -> tuple[Ids, Ints]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import Segments, distinct, log2, ranges
+from gradeval.arrays.segments import Segments, distinct, log2, offsets_of, ranges
 from gradeval.metrics._kernels import SCALE_FREE_HITS
 from gradeval.registry.invariants import IDEAL_IS_ONE
 from gradeval.registry.metric import metric
@@ -123,7 +123,7 @@ def _normalized(
         documents = judgments.document if judgments.of_qrels else np.arange(len(judgments.document))
         order = np.argsort(documents)
         row = order[np.searchsorted(documents[order], document[chosen])]
-        segments = Segments(np.append(0, np.cumsum(counts)))
+        segments = Segments(offsets_of(counts))
         return DiscountedTerms.of(segments, row, rank[chosen], gain[chosen], discount[chosen])
 
     terms = _gains(judgments, alpha, rel, cutoff, weight)

@@ -545,8 +545,8 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     means, *tie_means = map(partial(summaries, specs), total, mean)
     counted = sum(part.counted for part in parts)
     undefined = (counted - values.size[0]).astype(np.int64)
-    ends = dict(zip(TIE_RANGE, tie_means, strict=True)) if options.tie_range else {}
-    summary = Summary(counted, means, undefined, ends, {})
+    limits = dict(zip(TIE_RANGE, tie_means, strict=True)) if options.tie_range else {}
+    summary = Summary(counted, means, undefined, limits, {})
     result = RunResult(job.runs[r], path, None, ON_CLUSTER, np.empty(0, np.bool_), summary=summary)
     result = result.replace(ties=options.ties or DEFAULT_TIES, depths=quantiles(depths, counts))
     if options.tie_range:
@@ -555,7 +555,7 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     if bounds:
         of_bounds = Statistics.joined(bounds)
         means_of_bounds = map(partial(summaries, specs), of_bounds.total, of_bounds.mean)
-        summary = summary.replace(ends={**ends, **dict(zip(BOUNDS, means_of_bounds, strict=True))})
+        summary = summary.replace(limits={**limits, **dict(zip(BOUNDS, means_of_bounds, strict=True))})
         result = result.replace(bounds=ON_CLUSTER, summary=summary)
     notices = _notices_of_run(parts, specs, [means, *tie_means])
     # of each bucket's queries that are in the run: depths[1] has how many there are of each depth

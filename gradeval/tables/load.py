@@ -23,6 +23,7 @@ from gradeval.errors import (
     named,
     readable,
 )
+from gradeval.file_formats import LabelledRun, run_names
 from gradeval.formats.columns import EXCLUDED, BlockTable, Columns
 from gradeval.formats.detect import ROLES, kind_of
 from gradeval.formats.diagnostics import Problems, no_data
@@ -364,8 +365,8 @@ def are_features(run: Any, judged: OpenedQrels, options: Options) -> bool:
 
 
 def with_feature_runs(
-    runs: Sequence[tuple[str | None, Any]], judged: OpenedQrels, options: Options
-) -> Sequence[tuple[str | None, Any]]:
+    runs: Sequence[LabelledRun], judged: OpenedQrels, options: Options
+) -> Sequence[LabelledRun]:
     """The (label, run) pairs; where features are chosen and no run is a LETOR file, those of the qrels too."""
     if not options.features or judged.letor is None:
         return runs
@@ -461,7 +462,7 @@ def _runs_of_features(
 
 
 def open_all(
-    runs: Iterable[tuple[str | None, Any]], judged: OpenedQrels, options: Options, *, first: int = 1
+    runs: Iterable[LabelledRun], judged: OpenedQrels, options: Options, *, first: int = 1
 ) -> list[Run]:
     """The runs of (name, run) pairs. first: the position of the first of them, which may name it. Raises
     InputError for the first that cannot be opened.
@@ -473,6 +474,18 @@ def open_all(
                 raise opened_run
             opened.append(opened_run)
     return opened
+
+
+def open_inputs(qrels: Any, runs: Sequence[LabelledRun], options: Options) -> tuple[OpenedQrels, list[Run]]:
+    """The qrels, in which nothing is judged where there are none, and the runs. Raises GradevalError."""
+    check_inputs(inputs_of([] if qrels is None else [qrels], runs), options)
+    judged = NOTHING_JUDGED if qrels is None else open_qrels(qrels, options)
+    return judged, open_all(runs, judged, options)
+
+
+def names_of(runs: Iterable[Run]) -> list[str]:
+    """The names of runs in tables, all different."""
+    return run_names((run.name, run.path, run.short_name) for run in runs)
 
 
 def is_path(value: Any) -> bool:
@@ -662,6 +675,11 @@ class InputNames(Record):
     role: str | None  # 'qrels' or 'run', None for either
     columns: Sequence[str] = ()  # the names of its columns, none where these have no names
     has_splits: bool = False  # as in BlockTable
+
+
+def inputs_of(qrels: Iterable[Any], runs: Iterable[LabelledRun]) -> list[tuple[str, Any]]:
+    """The inputs of a call, for check_inputs()."""
+    return [*(("qrels", judged) for judged in qrels), *(("run", run) for _, run in runs)]
 
 
 def check_inputs(inputs: Iterable[tuple[str | None, Any]], options: Options) -> None:

@@ -13,7 +13,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, listed_runs, named_by, refuse_options, with_job
 from gradeval.compare_options import COMPARISON, FEW_RUNS, FURTHER, CompareOptions, split_options
-from gradeval.file_formats import LabelledRuns, labelled, run_files, run_names
+from gradeval.file_formats import LabelledRuns, run_names
 from gradeval.options import COMPARED_METRICS, MORE, PROCESS, Options
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def with_baseline(arguments: Sequence[str], baseline: str | None, listed: str | 
     """(label, path) of the runs or tables, after the baseline if that is another file, and no name of a run.
     listed: the list of further runs.
     """
-    runs = LabelledRuns(labelled(str(file)) for path in arguments for file in run_files(path))
+    runs = LabelledRuns.of_arguments(arguments)
     runs += listed_runs(listed)
     if baseline is None or baseline in [path for _, path in runs] or not os.path.exists(baseline):
         return runs

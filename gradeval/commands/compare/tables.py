@@ -36,7 +36,7 @@ from gradeval.evaluation.plan import weights_of, with_weights
 from gradeval.evaluation.results import SavedResult
 from gradeval.evaluation.runs import check_labels, separate_runs
 from gradeval.evaluation.saved import is_saved, read_saved
-from gradeval.file_formats import run_names, short_name
+from gradeval.file_formats import LabelledRun, run_names, short_name
 from gradeval.formats.csv import query_column, usual_columns
 from gradeval.formats.diagnostics import LineProblems, Problem, no_data
 from gradeval.formats.format import is_number
@@ -133,7 +133,7 @@ def compare_tables(
     return warned(compare_values(values, compared_as, [*notices, *missing, *weighted]))
 
 
-def _read_tables(files: Sequence[tuple[str | None, Any]], column: str | None) -> list[ValueTable]:
+def _read_tables(files: Sequence[LabelledRun], column: str | None) -> list[ValueTable]:
     """The tables of (label, file) pairs, with different names. column: of query ids. Raises GradevalError."""
     check_labels(files)
     read = list[ValueTable]()

@@ -9,7 +9,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, listed_runs, named_by, with_job
 from gradeval.commands.diff.options import HEADING, PERSISTENCE, DiffOptions, is_persistence
-from gradeval.file_formats import LabelledRuns, labelled, run_files
+from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.options import Options
 
 EPILOG = """\b
@@ -84,7 +84,7 @@ def diff_command(
     from gradeval.commands.diff.rankings import DiffedRuns
 
     own = DiffOptions(**{name: options.pop(name) for name in DiffOptions.table})
-    files = LabelledRuns(labelled(str(file)) for path in runs for file in run_files(path))
+    files = LabelledRuns.of_arguments(runs)
     first = named_by(LabelledRuns([labelled(old)]), name_by)
     new = named_by(LabelledRuns([*files, *listed]), name_by)
     with job.running():

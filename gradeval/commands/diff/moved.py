@@ -117,7 +117,7 @@ class _Documents(NamedTuple):
         ]
         ids = [qrels.documents, baseline.qrels.documents, run.ranked.documents]
         documents = Ids.joined(
-            [_light(of_part.take(part.row)) for of_part, part in zip(ids, parts, strict=True)]
+            [of_part.take(part.row).detached() for of_part, part in zip(ids, parts, strict=True)]
         )
         query = np.concatenate([part.query for part in parts])
         first, number = documents.distinct_in(query)
@@ -144,7 +144,3 @@ def _rows(segments: Segments, query: Ints, index: Ints, count: int | None = None
     lengths = segments.lengths[index] if count is None else np.minimum(segments.lengths[index], count)
     row = ranges(segments.offsets[index], lengths)
     return _Rows(query.repeat(lengths), row, row - segments.offsets[index].repeat(lengths))
-
-
-def _light(ids: Ids) -> Ids:
-    return ids.light() if ids.short else ids.compact()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
-from gradeval.arrays.segments import Segments, ranges
+from gradeval.arrays.segments import Segments, offsets_of, ranges
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.diff.options import DiffOptions
@@ -18,7 +18,7 @@ from gradeval.evaluation.outcome import SHOWN_IDS, no_common_query
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult
 from gradeval.evaluation.runs import check_labels, path_of
 from gradeval.evaluation.saved import is_saved
-from gradeval.file_formats import run_names
+from gradeval.file_formats import LabelledRun
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, NoticeKind, Notices
 from gradeval.options import EXPECTED, LaterIds, Options
@@ -36,7 +36,9 @@ from gradeval.tables.load import (
     OpenedQrels,
     Run,
     check_inputs,
+    inputs_of,
     is_path,
+    names_of,
     open_runs,
     source_of,
 )
@@ -125,8 +127,8 @@ class _RankedTotal(Total):
         documents = lines.documents.take(order.line[rows])
         return FirstRanks(
             Ids.of([self.names[number] for number in lines.query.tolist()]),
-            Segments(np.append(0, np.cumsum(lengths))),
-            documents.light() if documents.short else documents.compact(),
+            Segments(offsets_of(lengths)),
+            documents.detached(),
             order.is_tied[rows],
             documents.keys(),
         )
@@ -216,12 +218,12 @@ class _Compared(_RankedTotal):
         query = lines.query[common]
         begins = self.qrels.offsets[query]
         counts = self.qrels.offsets[query + 1] - begins
-        old = RankedLists(_segments(counts), self.baseline.is_tied[ranges(begins, counts)])
+        old = RankedLists(Segments(offsets_of(counts)), self.baseline.is_tied[ranges(begins, counts)])
         lengths = np.minimum(np.diff(lines.bounds)[common], self.depth)
         is_tied = np.zeros(len(lines.score), bool)
         if lines.by_score is not None:
             is_tied[lines.by_score.repeated] = True
-        new = RankedLists(_segments(lengths), is_tied[ranges(lines.bounds[common], lengths)])
+        new = RankedLists(Segments(offsets_of(lengths)), is_tied[ranges(lines.bounds[common], lengths)])
         number = np.zeros(len(lines.query), np.int64)
         number[common] = np.arange(len(common))
         within = np.flatnonzero(ranked.rank <= self.depth)
@@ -231,10 +233,6 @@ class _Compared(_RankedTotal):
             new.segments.offsets[pair] + ranked.rank[within] - 1,
         ]
         return RankedPairs((old, new), np.array(rows))
-
-
-def _segments(lengths: Ints) -> Segments:
-    return Segments(np.append(0, np.cumsum(lengths)))
 
 
 class ComparedRun(Record, eq=False):
@@ -296,7 +294,7 @@ class ComparedRun(Record, eq=False):
 class DiffedRuns(NamedTuple):
     """(label, run) of the old run, and of each of the others."""
 
-    old: tuple[str | None, Any]
+    old: LabelledRun
     new: Runs
 
     @classmethod
@@ -361,7 +359,7 @@ def compare_rankings(
     if evaluation.ties in ("best", "worst", EXPECTED):
         raise OptionError(f"ties={evaluation.ties} needs judgments; rankings are compared with trec or input")
     evaluation = with_excluded(evaluation)
-    check_inputs([("run", run) for _, run in (runs.old, *runs.new)], evaluation)
+    check_inputs(inputs_of([], (runs.old, *runs.new)), evaluation)
     check_labels([runs.old, *runs.new])
     first, *new = (_opened(run, judged, evaluation, n) for n, run in enumerate((runs.old, *runs.new), 1))
     old = first[0]
@@ -370,7 +368,7 @@ def compare_rankings(
     if len(first) > 1:
         raise OptionError(f"old must be one run, not {len(first)} features. Choose one")
     opened = [run for of_file in new for run in of_file if isinstance(run, Run)]
-    names = run_names((run.name, run.path, run.short_name) for run in (old, *opened))
+    names = names_of((old, *opened))
     jobs = evaluation.jobs or default_jobs()
     baseline = Baseline.of(names[0], old, options.diff_depth, jobs)
     chosen = _chosen(baseline, evaluation)
@@ -386,9 +384,7 @@ def compare_rankings(
     return Compared(baseline, chosen, compared, failed)
 
 
-def _opened(
-    run: tuple[str | None, Any], judged: OpenedQrels, options: Options, position: int
-) -> list[Run | FailedRun]:
+def _opened(run: LabelledRun, judged: OpenedQrels, options: Options, position: int) -> list[Run | FailedRun]:
     """A run, or those of a file with several."""
     label, data = run
     try:

@@ -9,7 +9,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, listed_runs, named_by, with_job
 from gradeval.commands.estimate.options import HEADING, WEIGHT, EstimateOptions
-from gradeval.file_formats import LabelledRuns, labelled, run_files
+from gradeval.file_formats import LabelledRuns
 from gradeval.options import COMPARED_METRICS
 
 EPILOG = """\b
@@ -80,7 +80,7 @@ def estimate_command(
     from gradeval.commands.estimate.estimate import Judges, estimates_of
     from gradeval.options import Options
 
-    files = LabelledRuns(labelled(str(file)) for path in runs for file in run_files(path))
+    files = LabelledRuns.of_arguments(runs)
     files = named_by(LabelledRuns([*files, *listed]), name_by)
     own = EstimateOptions(lambda_=lambda_, confidence=confidence)
     with job.running():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.segments import Segments, ratio
+from gradeval.arrays.segments import Segments, offsets_of, ratio
 from gradeval.arrays.strings import IdIndex, Ids, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import MetricError, OptionError
@@ -20,7 +20,7 @@ from gradeval.evaluation.caveats import qrels_notices, qrels_notices_for, rank_n
 from gradeval.evaluation.plan import chosen_queries, counted_queries, with_ids
 from gradeval.evaluation.runs import check_labels, separate_runs
 from gradeval.evaluation.score import Judge, prepared, score, scored
-from gradeval.file_formats import run_names
+from gradeval.file_formats import LabelledRun
 from gradeval.formats.columns import Columns
 from gradeval.formats.lines import read_texts
 from gradeval.formats.sources import kept_open
@@ -36,7 +36,9 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import (
     Run,
     check_inputs,
+    inputs_of,
     is_path,
+    names_of,
     open_all,
     open_qrels,
     source_of,
@@ -461,7 +463,7 @@ def _check_options(options: Options, queries: Sequence[str]) -> None:
 
 
 def open_to_explain(
-    qrels: Any, labelled: Sequence[tuple[str | None, Any]], options: Options
+    qrels: Any, labelled: Sequence[LabelledRun], options: Options
 ) -> tuple[Qrels, list[Run], Options]:
     """The qrels and the (label, run) pairs; a LETOR file is as many runs as it has features chosen. The options
     with the query ids that are chosen.
@@ -471,7 +473,7 @@ def open_to_explain(
     labelled = [(label, source_of(run) if is_path(run) else run) for label, run in labelled]
     # of the runs, which are read twice where the worst queries are explained
     with kept_open(run for _, run in labelled):
-        check_inputs([("qrels", qrels), *(("run", run) for _, run in labelled)], options)
+        check_inputs(inputs_of([qrels], labelled), options)
         options = with_excluded(options)
         judgments = open_qrels(qrels, options)
         options = with_all_features(with_ids(options, judgments.qrels), judgments)
@@ -507,8 +509,10 @@ def explained(
     qrels: Qrels, runs: Sequence[Run], positions: Ints, specs: Sequence[Spec], options: Options
 ) -> Iterator[tuple[list[Explanation], ...]]:
     """Those of each of these queries, by run and by metric; those of one query are in memory at a time."""
-    named_runs = zip(runs, run_names((run.name, run.path, run.short_name) for run in runs), strict=True)
-    by_run = (_of_run(run, name, qrels, positions, specs=specs, options=options) for run, name in named_runs)
+    by_run = (
+        _of_run(run, name, qrels, positions, specs=specs, options=options)
+        for run, name in zip(runs, names_of(runs), strict=True)
+    )
     return zip(*by_run, strict=True)
 
 
@@ -768,7 +772,7 @@ def _leave_one_out(
         case, row = np.nonzero(stays)
         before = judgments.rank[row]
         table = judgments.replace(
-            segments=Segments(np.append(0, np.cumsum(stays.sum(axis=1)))),
+            segments=Segments(offsets_of(stays.sum(axis=1))),
             grade=judgments.grade[row],
             rank=before - (before > rank[cases][case]),
             score=judgments.score[row],

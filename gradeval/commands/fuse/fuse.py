@@ -17,7 +17,6 @@ from gradeval.commands.fuse.tuning import Tuning, tuned
 from gradeval.errors import OptionError
 from gradeval.evaluation.results import Runs
 from gradeval.evaluation.runs import check_labels, separate_runs
-from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import Problems
 from gradeval.formats.format import check_role, format_by_ending, writer_of
@@ -29,7 +28,7 @@ from gradeval.options import MORE, Options, takes
 from gradeval.render.document import exact
 from gradeval.render.printable import Tabular, WithNotices, warned
 from gradeval.tables.excluded import with_excluded
-from gradeval.tables.load import NOTHING_JUDGED, RunTable, check_inputs, open_all, open_qrels
+from gradeval.tables.load import RunTable, names_of, open_inputs
 from gradeval.version import document_head
 
 if TYPE_CHECKING:
@@ -158,18 +157,14 @@ def fusing_of(qrels: Any, runs: Runs, options: FuseOptions, evaluation: Options)
         raise OptionError("tune needs qrels (--qrels FILE)")
     evaluation = with_excluded(evaluation)
     check_labels(runs)
-    given = [] if qrels is None else [("qrels", qrels)]
-    check_inputs([*given, *(("run", run) for _, run in runs)], evaluation)
-    judged = NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)
-    opened = open_all(runs, judged, evaluation)
+    judged, opened = open_inputs(qrels, runs, evaluation)
     if len(opened) < 2:
         raise OptionError(f"fuse needs two or more runs, not {len(opened)}")
     weights = options.weights or (1.0,) * len(opened)
     if len(weights) != len(opened):
         raise OptionError(f"weights: there are {len(weights)} for {len(opened)} runs")
-    names = run_names((run.name, run.path, run.short_name) for run in opened)
     jobs = evaluation.jobs or default_jobs()
-    rankings = Rankings.of(names, opened, options, jobs)
+    rankings = Rankings.of(names_of(opened), opened, options, jobs)
     tuning = None if options.tune is None else tuned(rankings, judged, options, evaluation)
     return Fusing(rankings, options, weights, tuning, jobs=jobs)
 

@@ -9,7 +9,7 @@ from itertools import pairwise, starmap
 import numpy as np
 
 from gradeval.arrays import Floats, Ints, cached_property
-from gradeval.arrays.segments import Segments, ranges, ratio, stable_order
+from gradeval.arrays.segments import Segments, offsets_of, ranges, ratio, stable_order
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.commands.fuse.options import MINMAX, NO_NORM, RRF, FuseOptions
@@ -71,7 +71,7 @@ class Rankings(Record, eq=False):
         order = stable_order(query)
         parts = list(zip(columns, rows, strict=True))
         lines = LinesOfRuns(
-            Segments(np.append(0, np.cumsum(lengths.T.ravel()))),
+            Segments(offsets_of(lengths.T.ravel())),
             query[order],
             np.arange(len(lengths)).repeat(lengths.sum(axis=1))[order],
             np.concatenate(rows)[order],

@@ -11,6 +11,7 @@ from gradeval.commands.compare.coverage import Coverage
 from gradeval.commands.diff.options import DiffOptions
 from gradeval.commands.diff.rankings import OVERLAPS, DiffedRuns, compare_rankings
 from gradeval.errors import OptionError
+from gradeval.file_formats import LabelledRun
 from gradeval.notices import NoticeKind, Notices
 from gradeval.options import Options
 
@@ -53,8 +54,8 @@ class RankingValues(NamedTuple):
     @classmethod
     def of(
         cls,
-        run: tuple[str | None, Any],
-        baseline: tuple[str | None, Any],
+        run: LabelledRun,
+        baseline: LabelledRun,
         measures: Sequence[str],
         options: Options,
     ) -> RankingValues:

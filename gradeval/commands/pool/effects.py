@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
-from gradeval.arrays.segments import Segments
+from gradeval.arrays.segments import Segments, offsets_of
 from gradeval.errors import MetricError
 from gradeval.evaluation.score import Judge, score
 from gradeval.options import NO_RELEVANT, Options
@@ -181,7 +181,7 @@ class OpenJudgments(Record, eq=False):
         lengths = np.bincount(self.query[rows], minlength=count)
         rank = np.where(self.rank[run, rows] <= self.last_rank, self.rank[run, rows], np.inf)
         nothing = np.zeros(count, np.int64)
-        unjudged = Unjudged(Segments(np.append(0, np.cumsum(lengths))), rank, below=nothing, top=self.top)
+        unjudged = Unjudged(Segments(offsets_of(lengths)), rank, below=nothing, top=self.top)
         return self.spec.metric.open_values(judgments, unjudged, **self.spec.params)
 
     def _differences(self) -> Floats:

@@ -19,7 +19,7 @@ from gradeval.errors import InputError, OptionError, UnknownQueryError
 from gradeval.evaluation.caveats import line_notices
 from gradeval.evaluation.results import Runs
 from gradeval.evaluation.runs import separate_runs
-from gradeval.file_formats import LabelledRuns, labelled, run_files, run_names
+from gradeval.file_formats import LabelledRuns, labelled, run_files
 from gradeval.formats.detect import role_of
 from gradeval.formats.lines import read_texts
 from gradeval.formats.sources import Source
@@ -28,7 +28,7 @@ from gradeval.options import OF_RUNS, RULES_OF_RANKS, LaterIds, Options, takes
 from gradeval.registry.spec import Metrics
 from gradeval.render.printable import Tabular, WithNotices, warned
 from gradeval.tables.excluded import with_excluded
-from gradeval.tables.load import NOTHING_JUDGED, check_inputs, is_path, open_all, open_qrels, source_of
+from gradeval.tables.load import is_path, names_of, open_inputs, source_of
 
 if TYPE_CHECKING:
     from gradeval.keywords import PoolKeywords, Unpack
@@ -118,7 +118,7 @@ def separate_qrels(files: Sequence[str], qrels: str | None, options: Options) ->
             raise InputError(first.name, "this may be qrels or a run", hint=hint)
         if role == "qrels":
             qrels, first, files = first, None, files[1:]
-    runs = LabelledRuns(labelled(str(file)) for path in files for file in run_files(path))
+    runs = LabelledRuns.of_arguments(files)
     if first is not None:
         runs = LabelledRuns([(None, first), *runs[1:]])
     if not runs and not options.features:
@@ -141,17 +141,14 @@ def pool_of(
     if evaluation.unjudged_grade is not None:
         raise OptionError("unjudged_grade leaves no unjudged documents")
     evaluation = with_excluded(evaluation)
-    given = [] if qrels is None else [("qrels", qrels)]
-    check_inputs([*given, *(("run", run) for _, run in runs)], evaluation)
-    judged = NOTHING_JUDGED if qrels is None else open_qrels(qrels, evaluation)
-    opened = open_all(runs, judged, evaluation)
+    judged, opened = open_inputs(qrels, runs, evaluation)
     if options.order is None:
         options = options.replace(order=DECIDE if len(opened) == 2 and qrels is not None else DEPTH)
     _check(options, evaluation, len(opened), has_qrels=qrels is not None)
     depth = min(options.pool_depth, evaluation.depth or options.pool_depth)
     jobs = evaluation.jobs or default_jobs()
     retrieved = Retrieved.of(judged.qrels, opened, depth, jobs)
-    names = run_names((run.name, run.path, run.short_name) for run in opened)
+    names = names_of(opened)
     chosen = _chosen(retrieved, options, evaluation)
     if options.order in BY_METRIC:
         chosen[len(judged.qrels.queries) :] = False  # these have no values

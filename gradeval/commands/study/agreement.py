@@ -26,7 +26,7 @@ from gradeval.evaluation.plan import EvaluationSetting, Plan, chosen_queries, we
 from gradeval.evaluation.results import FailedRun
 from gradeval.evaluation.runs import is_row, path_of, separate_runs
 from gradeval.evaluation.score import summarize
-from gradeval.file_formats import run_names
+from gradeval.file_formats import LabelledRun
 from gradeval.formats.columns import Columns
 from gradeval.notices import MAX_QUERIES, Notice, NoticeKind, Notices, by_judgments
 from gradeval.options import OF_RUNS, Options, takes
@@ -53,6 +53,8 @@ from gradeval.tables.load import (
     OpenedQrels,
     Run,
     check_inputs,
+    inputs_of,
+    names_of,
     open_all,
     open_qrels,
     with_all_features,
@@ -639,7 +641,7 @@ class JudgedCollection:
 
 def collect(
     qrels: Any,
-    runs: Sequence[tuple[str | None, Any]],
+    runs: Sequence[LabelledRun],
     options: Options,
     *,
     other_qrels: Sequence[Any] = (),
@@ -648,8 +650,7 @@ def collect(
     """The (name, run) pairs reduced to the judgments; these as read: qrels, then the others; and the runs that
     cannot be read.
     """
-    judgments = [("qrels", judged) for judged in (qrels, *other_qrels)]
-    check_inputs([*judgments, *(("run", run) for _, run in runs)], options)
+    check_inputs(inputs_of([qrels, *other_qrels], runs), options)
     options = with_excluded(options)
     source = open_qrels(qrels, options)
     plain = options.replace(qrels_format=None, qrels_feature=None, groups=None)
@@ -674,17 +675,16 @@ def collect(
     failed += [reduction for reduction in reductions if isinstance(reduction, FailedRun)]
     for of_run in failed if errors == "raise" else ():
         raise of_run.error
-    names = run_names((run.name, run.path, run.short_name) for run in opened)
     reduced_runs = tuple(
         ReducedRun(name, name, run.ties, reduction, reduction.tag)
-        for name, run, reduction in zip(names, opened, reductions, strict=True)
+        for name, run, reduction in zip(names_of(opened), opened, reductions, strict=True)
         if isinstance(reduction, Reduced)
     )
     return JudgedCollection(table, reduced_runs, options, chosen), judged, failed
 
 
 def _opened(
-    runs: Sequence[tuple[str | None, Any]], judged: OpenedQrels, options: Options
+    runs: Sequence[LabelledRun], judged: OpenedQrels, options: Options
 ) -> tuple[list[Run], list[FailedRun]]:
     """The runs, and those that cannot be opened."""
     opened = list[Run]()
