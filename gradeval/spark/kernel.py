@@ -607,11 +607,12 @@ def _with_means(notice: Notice, specs: Sequence[Spec], means: Sequence[Floats]) 
 
 
 def without_values(
-    runs: Sequence[str], paths: Sequence[str], specs: Sequence[Spec] = ()
+    runs: Iterable[str], paths: Iterable[str], specs: Sequence[Spec] = ()
 ) -> compare.QueryValues:
     """The runs to compare, whose values stay on the cluster."""
+    compared = tuple(map(compare.ComparedRun, runs, paths))
     metrics = tuple(map(compare.ComparedMetric.of, specs))
-    return compare.QueryValues((), tuple(runs), tuple(paths), metrics, np.empty((len(runs), len(specs), 0)))
+    return compare.QueryValues((), compared, metrics, np.empty((len(compared), len(specs), 0)))
 
 
 def comparison(
@@ -630,7 +631,8 @@ def comparison(
     places = [*map(job.specs.index, specs)]
     values = without_values(job.runs, job.paths, specs)
     summary: SparkSummary = complete(summarized(job._replace(pairs=pairs)))  # type: ignore[assignment]
-    values = replace(values, coverage=coverage_of_runs(summary))
+    compared_runs = map(compare.ComparedRun, job.runs, job.paths, coverage_of_runs(summary))
+    values = replace(values, compared=tuple(compared_runs))
     shortfalls = values.shortfalls(options.min_coverage)
     tested = [
         (

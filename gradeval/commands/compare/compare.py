@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.compare.bounds import BoundedDifference, MissingJudgments, bounded_differences
-from gradeval.commands.compare.coverage import Coverage, JudgedQueries, coverage_of_runs, missing_notices
+from gradeval.commands.compare.coverage import Coverage, JudgedQueries, coverage, missing_notices
 from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Groups, Systems, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names
 from gradeval.evaluation.bounds import check_bounds
@@ -102,21 +102,36 @@ class Replicates:
 
 
 @dataclass(frozen=True, eq=False)
+class ComparedRun:
+    """A run that is compared, or a system of several."""
+
+    name: str
+    path: str  # as the user gave it
+    coverage: Coverage | None = None  # None where it is unknown
+    judged: JudgedQueries | None = None  # None where at most its coverage of all queries is known
+    replicates: Replicates | None = None  # of a system
+
+    def select(self, positions: Ints) -> ComparedRun:
+        """The same for some of the queries."""
+        judged = self.judged and self.judged.select(positions)
+        return replace(self, judged=judged, replicates=self.replicates and self.replicates.select(positions))
+
+    def covering(self, name: str) -> ComparedRun:
+        """With the coverage of its own queries, where it is known. name: what is said of these queries."""
+        if self.judged is None or self.coverage is None:
+            return self
+        return replace(self, coverage=self.judged.covered(self.coverage, self.coverage.unit + name))
+
+
+@dataclass(frozen=True, eq=False)
 class QueryValues:
     """The values of R runs for M metrics and Q queries."""
 
     queries: tuple[str, ...] = field(repr=False)
-    runs: tuple[str, ...]
-    paths: tuple[str, ...]  # of the runs, as the user gave them
+    compared: tuple[ComparedRun, ...]
     metrics: tuple[ComparedMetric, ...]
     values: Floats = field(repr=False)  # (R, M, Q), NaN where one is undefined or a query does not count
-    coverage: tuple[Coverage, ...] = field(repr=False, default=())  # of each run; nothing where it is unknown
-    # of each run, None where only its coverage of all queries is known; nothing where that is unknown too
-    judged: tuple[JudgedQueries | None, ...] = field(repr=False, default=())
     weights: Floats | None = field(repr=False, default=None)  # of the queries, (Q,); None: all count alike
-    replicates: tuple[Replicates, ...] = field(
-        repr=False, default=()
-    )  # of each run that is a system of several
     # of the differences of pairs, by the names of the baseline and the run; none where they are not asked for
     bounded: Mapping[tuple[str, str], BoundedDifference] = field(repr=False, default_factory=dict)
 
@@ -130,19 +145,30 @@ class QueryValues:
         """The values of these metrics, which have a number for each query."""
         places = [results.specs.index(spec) for spec in specs]
         values = [[results.values(r, m) for m in places] for r in range(len(results.runs))]
-        array = np.array(values, np.float64).reshape(len(values), len(specs), len(results.queries))
-        names, paths = (tuple(getattr(run, name) for run in results.runs) for name in ("name", "path"))
-        metrics = tuple(map(ComparedMetric.of, specs))
         return cls(
             queries=tuple(results.queries),
-            runs=names,
-            paths=paths,
-            metrics=metrics,
-            values=array,
-            coverage=coverage_of_runs(results),
-            judged=tuple(JudgedQueries.of(results, r) for r in range(len(results.runs))),
+            compared=tuple(
+                ComparedRun(run.name, run.path, coverage(results, r), JudgedQueries.of(results, r))
+                for r, run in enumerate(results.runs)
+            ),
+            metrics=tuple(map(ComparedMetric.of, specs)),
+            values=np.array(values, np.float64).reshape(len(values), len(specs), len(results.queries)),
             weights=results.weights,
         )
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(run.name for run in self.compared)
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(run.path for run in self.compared)
+
+    @cached_property
+    def replicates(self) -> tuple[Replicates, ...]:
+        """Those of each system; nothing where runs are compared."""
+        return tuple(run.replicates for run in self.compared if run.replicates is not None)
 
     @property
     def means(self) -> Floats:
@@ -160,19 +186,12 @@ class QueryValues:
 
     def shortfalls(self, percent: float) -> list[str]:
         """Why each run is not tested: it has fewer than this percentage of the judged queries; '' if not."""
-        if not self.coverage:
-            return [""] * len(self.runs)
-        return [of_run.shortfall(percent) if of_run.judged_queries else "" for of_run in self.coverage]
+        of_runs = (run.coverage for run in self.compared)
+        return [of_run.shortfall(percent) if of_run and of_run.judged_queries else "" for of_run in of_runs]
 
     def ordered(self, runs: Sequence[int]) -> QueryValues:
         """The same with the runs in another order."""
-        names, paths = (tuple(texts[r] for r in runs) for texts in (self.runs, self.paths))
-        coverage = tuple(self.coverage[r] for r in runs if self.coverage)
-        judged = tuple(self.judged[r] for r in runs if self.judged)
-        values = self.values[runs]
-        replicates = tuple(self.replicates[r] for r in runs if self.replicates)
-        ordered = replace(self, runs=names, paths=paths, values=values, coverage=coverage, judged=judged)
-        return replace(ordered, replicates=replicates)
+        return replace(self, compared=tuple(self.compared[r] for r in runs), values=self.values[runs])
 
     def complete_in(self, runs: Sequence[int]) -> QueryValues:
         """The same, without the values by a metric of queries for which one of these runs has none."""
@@ -182,28 +201,21 @@ class QueryValues:
     def select(self, which: Bools | Ints) -> QueryValues:
         """The same for some of the queries, or in another order."""
         positions = np.arange(len(self.queries))[which]
-        queries = tuple(self.queries[q] for q in positions.tolist())
-        weights = None if self.weights is None else self.weights[positions]
-        judged = tuple(
-            of_run and JudgedQueries(of_run.judged[positions], of_run.missing[positions])
-            for of_run in self.judged
+        return replace(
+            self,
+            queries=tuple(self.queries[q] for q in positions.tolist()),
+            compared=tuple(run.select(positions) for run in self.compared),
+            values=self.values[..., positions],
+            weights=None if self.weights is None else self.weights[positions],
+            bounded={pair: bounds.taken(positions) for pair, bounds in self.bounded.items()},
         )
-        values = self.values[..., positions]
-        replicates = tuple(of_system.select(positions) for of_system in self.replicates)
-        selected = replace(self, queries=queries, values=values, judged=judged, weights=weights)
-        bounded = {pair: bounds.taken(positions) for pair, bounds in self.bounded.items()}
-        return replace(selected, replicates=replicates, bounded=bounded)
 
     def part(self, which: Bools | Ints, name: str) -> QueryValues:
         """Those of some of the queries, of which the runs have their own coverage where it is known. name: what
         is said of these queries.
         """
         part = self.select(which)
-        coverage = tuple(
-            of_run.covered(of_all, of_all.unit + name) if of_run else of_all
-            for of_all, of_run in zip(self.coverage, part.judged, strict=True)
-        )
-        return replace(part, coverage=coverage)
+        return replace(part, compared=tuple(run.covering(name) for run in part.compared))
 
     def of_systems(self, systems: Systems) -> QueryValues:
         """The values of systems, each the mean of its runs for each query; a run without a system is one by
@@ -215,22 +227,18 @@ class QueryValues:
         runs_of: dict[str, list[int]] = {}
         for r, name in enumerate(self.runs):
             runs_of.setdefault(system_of.get(r, name), []).append(r)
-        replicates = tuple(
-            Replicates(tuple(self.runs[r] for r in runs), self.values[runs]) for runs in runs_of.values()
-        )
-        fewest = [self._with_fewest_queries(runs) for runs in runs_of.values()]
-        names = tuple(runs_of)
-        with np.errstate(invalid="ignore"):
-            values = np.array([of_system.values.mean(axis=0) for of_system in replicates])
-        coverage = tuple(
-            self.coverage[r]._replace(name=name) for r, name in zip(fewest, names, strict=True) if self.coverage
-        )
-        judged = tuple(self.judged[r] for r in fewest if self.judged)
-        of_systems = replace(self, runs=names, paths=names, values=values, coverage=coverage, judged=judged)
-        return replace(of_systems, replicates=replicates)
-
-    def _with_fewest_queries(self, runs: Sequence[int]) -> int:
-        return min(runs, key=lambda r: self.coverage[r].queries) if self.coverage else runs[0]
+        compared = []
+        values = []
+        for name, runs in runs_of.items():
+            fewest = min(
+                (self.compared[r] for r in runs), key=lambda run: run.coverage.queries if run.coverage else 0
+            )
+            coverage = fewest.coverage and fewest.coverage._replace(name=name)
+            replicates = Replicates(tuple(self.runs[r] for r in runs), self.values[runs])
+            compared.append(ComparedRun(name, name, coverage, fewest.judged, replicates))
+            with np.errstate(invalid="ignore"):
+                values.append(replicates.values.mean(axis=0))
+        return replace(self, compared=tuple(compared), values=np.array(values))
 
     def weighing(self) -> QueryValues:
         """The same without the queries of weight 0, which count in nothing that is compared."""

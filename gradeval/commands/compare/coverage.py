@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from gradeval.arrays import Bools
+from gradeval.arrays import Bools, Ints
 from gradeval.evaluation.results import Results
 from gradeval.notices import MAX_SUBJECTS, NoticeKind, Notices
 from gradeval.render.document import exact
@@ -51,6 +51,10 @@ class JudgedQueries(NamedTuple):
         """Of a run; None where that is unknown, as of a saved result that lacks more than its notice names."""
         run = results.runs[r]
         return None if run.missing is None else cls(run.counted | run.missing, run.missing)
+
+    def select(self, positions: Ints) -> JudgedQueries:
+        """The same for some of the queries."""
+        return JudgedQueries(self.judged[positions], self.missing[positions])
 
     def covered(self, coverage: Coverage, unit: str) -> Coverage:
         """The coverage of its run, of these queries alone."""

@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradeval.arrays import Bools
-from gradeval.commands.compare.compare import LARGEST, ComparedMetric, Comparison, QueryValues, compare_values
+from gradeval.commands.compare.compare import (
+    LARGEST,
+    ComparedMetric,
+    ComparedRun,
+    Comparison,
+    QueryValues,
+    compare_values,
+)
 from gradeval.commands.compare.coverage import Coverage, JudgedQueries
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import (
@@ -331,13 +338,13 @@ def _values(
     excluded = ", ".join(lower) if rule == "judged" else ""
     values = np.full((len(tables), len(columns), len(queries)), np.nan)
     notices = []
-    coverage = []
-    judged = []
+    runs = []
     for table, of_table in zip(tables, values, strict=True):
         missing = np.array([query not in table.queries for query in queries], np.bool_)
         present = len(queries) - int(missing.sum())
-        coverage.append(Coverage(table.name, table.path, present, len(queries), "queries"))
-        judged.append(JudgedQueries(np.ones(len(queries), np.bool_), missing))
+        coverage = Coverage(table.name, table.path, present, len(queries), "queries")
+        judged = JudgedQueries(np.ones(len(queries), np.bool_), missing)
+        runs.append(ComparedRun(table.name, table.path, coverage, judged))
         about_missing = Notice(NoticeKind.MISSING_VALUES, table.name, 0, excluded, rule=rule)
         notices += _of_queries(about_missing, queries, missing)
         for row, column in zip(of_table, columns, strict=True):
@@ -346,16 +353,7 @@ def _values(
                 row[missing] = 0.0
             about_undefined = Notice(NoticeKind.UNDEFINED, table.name, 0, column.name)
             notices += _of_queries(about_undefined, queries, np.isnan(row) & ~missing)
-    compared = QueryValues(
-        queries=tuple(queries),
-        runs=tuple(table.name for table in tables),
-        paths=tuple(table.path for table in tables),
-        metrics=tuple(columns),
-        values=values,
-        coverage=tuple(coverage),
-        judged=tuple(judged),
-    )
-    return compared, notices
+    return QueryValues(tuple(queries), tuple(runs), tuple(columns), values), notices
 
 
 def _of_queries(notice: Notice, queries: Sequence[str], chosen: Bools) -> list[Notice]:

@@ -16,7 +16,14 @@ from statistics_reference import SAKAI
 
 import gradeval
 from gradeval.commands.compare.command import FORMATS
-from gradeval.commands.compare.compare import ComparedMetric, Comparison, Judged, QueryValues, compare_values
+from gradeval.commands.compare.compare import (
+    ComparedMetric,
+    ComparedRun,
+    Comparison,
+    Judged,
+    QueryValues,
+    compare_values,
+)
 from gradeval.commands.compare.layout import interval, letters
 from gradeval.compare_options import CORRECTIONS, TESTS, CompareOptions, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError
@@ -40,7 +47,8 @@ def table(runs: dict[str, dict[str, list[float]]], queries=None, lower=()) -> Qu
     values = np.array([[of[metric] for metric in metrics] for of in runs.values()], np.float64)
     queries = queries or [f"q{i:02}" for i in range(values.shape[2])]
     columns = tuple(ComparedMetric(metric, metric, metric not in lower) for metric in metrics)
-    return QueryValues(tuple(queries), tuple(runs), tuple(f"{run}.run" for run in runs), columns, values)
+    compared = tuple(ComparedRun(run, f"{run}.run") for run in runs)
+    return QueryValues(tuple(queries), compared, columns, values)
 
 
 def random_runs(seed: int, runs: int = 3, metrics: int = 2, queries: int = QUERIES) -> QueryValues:
@@ -317,8 +325,11 @@ def odd_comparison(**options: Any) -> Comparison:
     seconds = [[3, 2, 4, 1, 2], [1, 1, 2, 0, 1], [3, 2, 4, 1, 2]]
     values = QueryValues(
         ODD_IDS,
-        ("bm25_k1", 'neural,"2"', "=\x1b"),
-        ("bm25_k1.run", "-", "=\x1b.txt"),
+        (
+            ComparedRun("bm25_k1", "bm25_k1.run"),
+            ComparedRun('neural,"2"', "-"),
+            ComparedRun("=\x1b", "=\x1b.txt"),
+        ),
         (ComparedMetric("nDCGphi@10", "nDCGφ@10"), ComparedMetric("seconds", "seconds", False)),
         np.array([ndcg, seconds]).transpose(1, 0, 2).astype(float),
     )
@@ -368,7 +379,9 @@ def test_an_end_of_0_that_is_excluded(won: int, lost: int, verdict: str) -> None
     changes = np.repeat([1.0, 0.0, -1.0], [won, 20, lost])
     numbers = np.array([[np.zeros(60)], [changes]])
     queries = tuple(map(str, range(60)))
-    of_runs = QueryValues(queries, ("a", "b"), ("a", "b"), (ComparedMetric("RR", "RR"),), numbers)
+    of_runs = QueryValues(
+        queries, (ComparedRun("a", "a"), ComparedRun("b", "b")), (ComparedMetric("RR", "RR"),), numbers
+    )
     comparison = compare_values(of_runs, CompareOptions(test="wilcoxon"))
     assert comparison.comparisons[0].verdict == verdict
     text = "(0.0000, 1.0000]" if won > lost else "[-1.0000, 0.0000)"
