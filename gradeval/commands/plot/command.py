@@ -15,7 +15,6 @@ from gradeval.cli.job import (
     check_runs,
     expand_runs,
     input_files,
-    listed_runs,
     named_by,
     with_job,
     write_data,
@@ -24,7 +23,7 @@ from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.study.command import FORMATS, example, metrics_option, own_options
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.compare_options import CompareOptions
-from gradeval.file_formats import LabelledRuns, labelled
+from gradeval.file_formats import LabelledRuns
 from gradeval.options import INPUT, METRICS, OF_GRADES, OF_QRELS, RUNS, Options, parse_number
 
 DRAWING = "Picture"
@@ -141,14 +140,12 @@ def picture(
 @click.argument("qrels", type=cli.File())
 @click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1, callback=expand_runs)
 @runs_options("nDCG@10 and AP", "means")
-def means_command(
-    job: Job, qrels: str, runs: tuple[str, ...], runs_from: str | None, name_by: str | None, **options: Any
-) -> int:
+def means_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
     """The mean of each run with its t interval, by each metric.
 
     A RUN may be a saved result (gradeval -q -f json) too. NAME=RUN labels a run.
     """
-    return _plot_runs(job, "means", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
+    return _plot_runs(job, "means", qrels, runs, **options)
 
 
 def _plot_runs(
@@ -161,12 +158,12 @@ def _plot_runs(
     name_by: str | None,
     **options: Any,
 ) -> int:
-    """The picture of this name, of runs without a baseline."""
+    """The picture of this name, of runs, and of those of a list; of the qrels' features without any."""
     check_runs(runs, options["features"], runs_from)
-    listed = listed_runs(runs_from)
-    all_runs = LabelledRuns((*map(labelled, runs), *listed)) or LabelledRuns([(None, qrels)])
-    paths = [path for _, path in listed]
-    return _plot(job, name, qrels, named_by(all_runs, name_by), errors=job.on_errors, **options, files=paths)
+    all_runs = with_baseline(runs, options.get("baseline"), runs_from)
+    files = [path for _, path in all_runs if path != "-"]
+    inputs = qrels, named_by(all_runs or LabelledRuns([(None, qrels)]), name_by)
+    return _plot(job, name, *inputs, errors=job.on_errors, **options, files=files)
 
 
 @picture(
@@ -183,25 +180,13 @@ def _plot_runs(
 @click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1)
 @cli.row_option(CompareOptions, "baseline", section=DRAWING)
 @runs_options("nDCG@10", "queries", "summary")
-def queries_command(
-    job: Job,
-    qrels: str,
-    runs: tuple[str, ...],
-    baseline: str | None,
-    runs_from: str | None,
-    name_by: str | None,
-    **options: Any,
-) -> int:
+def queries_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
     """The value of each query, the highest first; of several runs, differences from a baseline.
 
     The first RUN is the baseline. The mean has its t interval, and differences are counted as won, tied and
     lost. A RUN may be a saved result (gradeval -q -f json) too. NAME=RUN labels a run.
     """
-    check_runs(runs, options["features"], runs_from)
-    labelled_runs = with_baseline(runs, baseline, runs_from)
-    paths = [path for _, path in labelled_runs]
-    inputs = qrels, named_by(labelled_runs or LabelledRuns([(None, qrels)]), name_by)
-    return _plot(job, "queries", *inputs, baseline=baseline, errors=job.on_errors, **options, files=paths)
+    return _plot_runs(job, "queries", qrels, runs, **options)
 
 
 @picture(
@@ -224,15 +209,13 @@ def queries_command(
 )
 @drawing("--log", "Logarithmic axis of the cutoffs.")
 @runs_options("nDCG", "curve")
-def curve_command(
-    job: Job, qrels: str, runs: tuple[str, ...], runs_from: str | None, name_by: str | None, **options: Any
-) -> int:
+def curve_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
     """The mean of a metric at each cutoff, with its t interval.
 
     A metric is given without cutoffs, which are then those of --at, or with them: nDCG@5,10,20.
     -m iprec_at_recall draws interpolated precision by recall. NAME=RUN labels a run.
     """
-    return _plot_runs(job, "curve", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
+    return _plot_runs(job, "curve", qrels, runs, **options)
 
 
 @picture(

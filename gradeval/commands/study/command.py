@@ -150,17 +150,15 @@ def swaps_command(job: Job, **options: Any) -> int:
 @of_files()
 @metrics_option(of_study.LEVELS_METRICS)
 @of_runs("values", "orders")
-def levels_command(
-    job: Job, qrels: str, runs: tuple[str, ...], runs_from: str | None, name_by: str | None, **options: Any
-) -> int:
+def levels_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
     """Average precision at every threshold, and the metrics that combine the thresholds.
 
     With --qrels-feature a feature of a LETOR file is a virtual assessor; as a run it scores 1 (Scheel et al.
     2011, figures 6 to 8). AP at a threshold that no document of a query reaches counts as 0; --no-relevant skip
     leaves such queries out.
     """
-    check_runs(runs, options["features"], runs_from)
-    return _show_of_runs(job, "levels", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
+    check_runs(runs, options["features"], options["runs_from"])
+    return _show_of_runs(job, "levels", qrels, runs, **options)
 
 
 @study(
@@ -177,14 +175,7 @@ def levels_command(
 @metrics_option("nDCGphi and nDCG(gain=exp,top=10/25/50) at the cutoff 10, top in proportion at others")
 @own_options(of_study.DivergenceOptions)
 @of_runs("quartiles", "impact", "draws", "differences", "queries")
-def divergence_command(
-    job: Job,
-    qrels: str | None,
-    runs: tuple[str, ...],
-    runs_from: str | None,
-    name_by: str | None,
-    **options: Any,
-) -> int:
+def divergence_command(job: Job, qrels: str | None, runs: tuple[str, ...], **options: Any) -> int:
     """nDCG beside nDCGφ, whose gains follow the gaps between the grades.
 
     Without QRELS: random scores, balanced or imbalanced, and two errors in their ideal ranking: ranks 10 and 11
@@ -193,8 +184,8 @@ def divergence_command(
     With QRELS and RUN: the difference of two metrics over the queries (figure 4).
     """
     if qrels is not None:
-        check_runs(runs, options["features"], runs_from)
-    return _show_of_runs(job, "divergence", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
+        check_runs(runs, options["features"], options["runs_from"])
+    return _show_of_runs(job, "divergence", qrels, runs, **options)
 
 
 @study(
@@ -254,9 +245,7 @@ def criteria_command(job: Job, **options: Any) -> int:
     *("correlations", "power", "halves", "rescaled", "systems"),
     *("judgments", "labels", "queries", "documents", "confusion", "disagreements"),
 )
-def agreement_command(
-    job: Job, qrels: str, runs: tuple[str, ...], runs_from: str | None, name_by: str | None, **options: Any
-) -> int:
+def agreement_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
     """Whether metrics order systems alike, how well they separate them, how stable their orders are.
 
     For each pair of metrics: Kendall's tau-b and the AP correlation between the orders of the systems; means
@@ -276,7 +265,7 @@ def agreement_command(
     disagreements). QRELS with a column judge or annotator are the judgments of each of these. 'gradeval guide
     studies' says how to read it.
     """
-    return _show_of_runs(job, "agreement", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
+    return _show_of_runs(job, "agreement", qrels, runs, **options)
 
 
 @study(
@@ -297,9 +286,7 @@ def agreement_command(
     help="'run TAB team' lines: without what no run of another team has.",
 )
 @of_runs("runs", flags={"depth": "-M"})
-def reuse_command(
-    job: Job, qrels: str, runs: tuple[str, ...], runs_from: str | None, name_by: str | None, **options: Any
-) -> int:
+def reuse_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
     """Whether judgments can be reused: what each run loses where its own documents are not judged.
 
     Of each run: the judged documents that no other run has in its first K ranks are removed from the qrels, and
@@ -310,5 +297,5 @@ def reuse_command(
     mean, without, difference: of the metric; rank, rank_without: its place among the runs; tau: Kendall's tau
     of the orders of all runs before and after. Where runs of one team are alike, give --teams.
     """
-    check_runs(runs, options["features"], runs_from)
-    return _show_of_runs(job, "reuse", qrels, runs, runs_from=runs_from, name_by=name_by, **options)
+    check_runs(runs, options["features"], options["runs_from"])
+    return _show_of_runs(job, "reuse", qrels, runs, **options)

@@ -52,6 +52,13 @@ def test_the_picture_is_the_default(call, monkeypatch):
     assert "\x1b" not in plot(*call, terminal=True).out
 
 
+@each("name", ["means", "queries", "curve"])
+def test_a_run_is_standard_input(name):
+    call = (name, "q", "r", "new=-", "--at", "1,2")[: 6 if name == "curve" else 4]
+    done = plot(*call, "-f", "tsv", stdin="s")
+    assert (done.code, done.out) == (0, plot(name, "q", "r", "new=s", *call[4:], "-f", "tsv").out)
+
+
 def test_warnings(monkeypatch, tmp_path):
     call = ("curve", "q", "r", "--at", "1,2")
     assert "warning: r: 1 judged query is not in the run ('q3'), counted as 0" in plot(*call).err
