@@ -222,7 +222,7 @@ def gate_command(
         report = reports.judge(judged, settings, worst)
         # a check of coverage may ask for less than a baseline needs
         if updated and results is not None and report.exit_code == 0:
-            gate.check_baseline(results, updated.path, settings.min_coverage)
+            gate.check_baseline(results, updated.path, settings.least_coverage)
     except GradevalError as error:
         problem = _problem(error, path, file)
         job.report(lines_of(problem))
@@ -252,8 +252,7 @@ def _judged(
     from gradeval.commands.gate import gate
 
     qrels, run = files
-    of_metrics, of_rankings = gate.separate_checks(settings.checks)
-    if run is None and not options.features and (of_metrics or not judges):
+    if run is None and not options.features and (settings.of_metrics or not judges):
         raise click.UsageError("Missing argument 'RUN'.")
     results = rankings = None
     runs = LabelledRuns([labelled(qrels)])
@@ -267,14 +266,14 @@ def _judged(
             results = gate.evaluate_to_gate(
                 job.watched(judgments),
                 job.watched(opened),
-                of_metrics,
+                settings.of_metrics,
                 options,
                 hashes=hashes,
                 bounds=settings.bounds and judges,
             )
-        if of_rankings and judges:
+        if settings.of_rankings and judges:
             baseline = job.watched(LabelledRuns([labelled(str(settings.baseline))]))
-            rankings = gate.rankings_of(LabelledRuns([*job.watched(runs), *baseline]), of_rankings, options)
+            rankings = gate.rankings_of(LabelledRuns([*job.watched(runs), *baseline]), settings, options)
     return _Judged(results, rankings)
 
 
@@ -335,7 +334,7 @@ def _replace_baseline(job: Job, results: Results, settings: GateConfig, file: Ou
     notices = gate.that_matter(results.notices, settings.checks)
     if job.report_failed(results.failed) or not job.passes(notices, runs=len(results.runs)):
         return 2
-    gate.check_baseline(results, file.path, settings.min_coverage)
+    gate.check_baseline(results, file.path, settings.least_coverage)
     return _write_baseline(results, file)
 
 

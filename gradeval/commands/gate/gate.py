@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats
+from gradeval.arrays import Floats
 from gradeval.commands.compare import compare as comparison
 from gradeval.commands.compare.bounds import bounded_differences
 from gradeval.commands.compare.coverage import (
@@ -125,8 +125,12 @@ class Check:
         """Whether the mean over all queries must not be worse than its bound."""
         if self.metric == COVERAGE or self.group or (self.measure and self.share):
             return False
-        better = ("<=", "<") if self.low_is_better else (">=", ">")
-        return self.kind == MAX_DROP or self.operator in better
+        return self.kind == MAX_DROP or (bool(self.operator) and self.low_is_better is (self.sign < 0))
+
+    @property
+    def sign(self) -> int:
+        """Of REQUIRE: 1 where the value must not be below the amount, -1 where it must not be above."""
+        return 1 if self.operator in (">=", ">") else -1
 
     @property
     def is_of_share(self) -> bool:
@@ -452,14 +456,13 @@ def gate(
     settings = read_config(file, texts, baseline, min_coverage, by, history=chosen_history, bounds=bounds)
     past = _opened_history(settings, [qrels, run, settings.baseline, config])
     evaluation = Options(**{**settings.options, **options})
-    of_metrics, of_rankings = separate_checks(settings.checks)
     results = rankings = None
-    if of_metrics or (qrels is not None and run is not None):
+    if settings.of_metrics or (qrels is not None and run is not None):
         results = _results(qrels, run, settings, evaluation)
         _check_count(results, 1 + (settings.baseline is not None))
-    if of_rankings:
+    if settings.of_rankings:
         sides = (separate_runs(qrels if run is None else run), separate_runs(settings.baseline))
-        rankings = rankings_of(LabelledRuns(pair for side in sides for pair in side), of_rankings, evaluation)
+        rankings = rankings_of(LabelledRuns(pair for side in sides for pair in side), settings, evaluation)
     settings = replace(settings, windows=past.windows(results))
     report = judge_all(results, rankings, settings, allow=accepted, worst=worst)
     past.append(judged_means(report, results, rankings, {}))
@@ -487,11 +490,10 @@ def _results(qrels: Any, run: Any, settings: GateConfig, evaluation: Options) ->
         return results_of([qrels, *runs] if runs else qrels, evaluation)
     pairs = [pair for data in runs or [qrels] for pair in separate_runs(data)]
     judgments, opened_runs = with_saved(qrels, pairs)
-    of_metrics, _ = separate_checks(settings.checks)
     results = evaluate_to_gate(
         judgments,
         opened_runs,
-        of_metrics,
+        settings.of_metrics,
         evaluation,
         hashes=settings.history.path is not None,
         bounds=settings.bounds,
@@ -499,11 +501,11 @@ def _results(qrels: Any, run: Any, settings: GateConfig, evaluation: Options) ->
     return complete(results)
 
 
-def rankings_of(runs: Runs, checks: Iterable[Check], options: Options) -> RankingValues:
+def rankings_of(runs: Runs, settings: GateConfig, options: Options) -> RankingValues:
     """What checks of rankings judge: a run, then its baseline. Raises GradevalError."""
     if len(runs) != 2:
         raise InputError("run", f"there are {len(runs)} runs, and a gate judges one, against one baseline")
-    measures = list(dict.fromkeys(check.measure for check in checks))
+    measures = list(dict.fromkeys(check.measure for check in settings.of_rankings))
     return RankingValues.of(runs[RUN], runs[BASELINE], measures, options)
 
 
@@ -573,12 +575,6 @@ def evaluate_to_gate(
     return results
 
 
-def separate_checks(checks: Iterable[Check]) -> tuple[list[Check], list[Check]]:
-    """The checks of metrics and of coverage, and the checks of rankings, which need no judgments."""
-    of_rankings = [check for check in checks if check.measure]
-    return [check for check in checks if not check.measure], of_rankings
-
-
 def judge_all(
     results: Results | None,
     rankings: RankingValues | None,
@@ -590,23 +586,11 @@ def judge_all(
     """Judge results by the checks of metrics, and rankings by those of rankings; one of them at least is given.
     The other arguments are those of judge().
     """
-    of_metrics, of_rankings = separate_checks(settings.checks)
-    percent = settings.min_coverage
     reports: list[GateReport] = []
     if results is not None:
-        report = judge(
-            results,
-            of_metrics,
-            percent,
-            allow=allow,
-            worst=worst,
-            groups=settings.groups,
-            windows=settings.windows,
-            bounds=settings.bounds,
-        )
-        reports.append(report)
+        reports.append(judge(results, settings, allow=allow, worst=worst))
     if rankings is not None:
-        reports.append(judge_rankings(rankings, of_rankings, percent, worst))
+        reports.append(judge_rankings(rankings, settings, worst))
     outcome_of = {outcome.check: outcome for report in reports for outcome in report.outcomes}
     return replace(
         reports[0],
@@ -615,17 +599,13 @@ def judge_all(
     )
 
 
-def judge_rankings(
-    rankings: RankingValues, checks: Iterable[Check], min_coverage: float | None, worst: int
-) -> GateReport:
-    """Judge a run by checks of its rankings. min_coverage: the percentage of the baseline's queries that it
-    must have, by default all.
-    """
-    percent = FULL_COVERAGE if min_coverage is None else min_coverage
+def judge_rankings(rankings: RankingValues, settings: GateConfig, worst: int) -> GateReport:
+    """Judge a run by checks of its rankings; its coverage is that of the baseline's queries."""
+    percent = settings.least_coverage
     lacks = rankings.coverage[RUN].shortfall(percent)
     if lacks:
         lacks += f"; it lacks {first_names(rankings.missing, MISSING_SHOWN)}"
-    outcomes = [_of_rankings(check, rankings, worst) for check in checks]
+    outcomes = [_of_rankings(check, rankings, worst) for check in settings.of_rankings]
     if lacks:
         outcomes = [replace(outcome, verdict="error", reason=lacks) for outcome in outcomes]
     return GateReport(
@@ -639,13 +619,12 @@ def judge_rankings(
 def _of_rankings(check: Check, rankings: RankingValues, worst: int) -> CheckOutcome:
     """The outcome of a check of rankings, by the mean or by the share of the queries for which it holds."""
     values = rankings.values[check.metric]
-    sign = 1 if check.operator in (">=", ">") else -1
-    gains = sign * (values - check.amount)
+    gains = check.sign * (values - check.amount)
     value, bound = float(values.mean()), check.amount
-    margin = sign * (value - bound)
-    holds = _holds(check.operator, margin)
+    margin = check.sign * (value - bound)
+    holds = _holds(check, margin)
     if check.share:
-        value = float(_holds_for(check.operator, gains).mean())
+        value = float(_holds(check, gains).mean())
         bound = check.share / 100
         margin = value - bound
         holds = at_least(margin, 0.0)
@@ -657,50 +636,35 @@ def _of_rankings(check: Check, rankings: RankingValues, worst: int) -> CheckOutc
     return replace(outcome, worst=tuple(of_queries))
 
 
-def _holds(operator: str, margin: float) -> bool:
-    return bool(_holds_for(operator, np.array([margin]))[0])
-
-
-def _holds_for(operator: str, margins: Floats) -> Bools:
-    """Whether each is on the right side of a bound with this operator."""
-    return margins > TOLERANCE if operator in (">", "<") else margins >= -TOLERANCE
+def _holds(check: Check, margin: Any) -> Any:
+    """Whether a margin, or each of an array, is on the right side of the bound."""
+    return margin > TOLERANCE if check.operator in (">", "<") else margin >= -TOLERANCE
 
 
 def judge(
-    results: Results,
-    checks: Sequence[Check],
-    min_coverage: float | None = None,
-    *,
-    allow: Collection[NoticeKind] = (),
-    worst: int = 5,
-    groups: Groups = (),
-    windows: Mapping[str, Window] | None = None,
-    bounds: bool = False,
+    results: Results, settings: GateConfig, *, allow: Collection[NoticeKind] = (), worst: int = 5
 ) -> GateReport:
-    """Judge results of a run, and of its baseline if there is a second one. min_coverage: the percentage of the
-    judged queries that each must have, and for which a metric must have a value unless allow has UNDEFINED; by
-    default all, but of the run what a check of its coverage requires. worst: queries to list for each check.
-    groups: of queries, which checks name. windows: of a history, by metric. bounds: whether a check is
-    inconclusive where missing judgments could turn it. Raises OptionError, InputError.
+    """Judge results of a run, and of its baseline if there is a second one, by the checks of metrics. Each must
+    have the percentage of the judged queries that the settings say, and a metric values for so many unless
+    allow has UNDEFINED; by default the run must have what a check of its coverage requires. worst: queries to
+    list for each check. Raises OptionError, InputError.
     """
-    windows = windows or {}
-    percent = FULL_COVERAGE if min_coverage is None else min_coverage
+    checks = settings.of_metrics
+    percent = settings.least_coverage
     percent_defined = percent
     lacks = [_lacks(results, r, percent) for r in range(len(results.runs))]
     required_coverage = [
-        check.amount
-        for check in checks
-        if check.spec is None and not check.group and check.operator in (">=", ">")
+        check.amount for check in checks if check.spec is None and not check.group and check.sign > 0
     ]
-    if required_coverage and min_coverage is None:
+    if required_coverage and settings.min_coverage is None:
         lacks[RUN] = ""  # the check of the coverage fails where it has too few
         percent_defined = 100 * max(required_coverage)
-    by_group = {"": results, **_results_of_groups(results, checks, groups)}
-    bounded, of_bounds = _bounded(results, checks) if bounds else ({}, [])
+    by_group = {"": results, **_results_of_groups(results, checks, settings.groups)}
+    bounded, of_bounds = _bounded(results, checks) if settings.bounds else ({}, [])
     outcomes = []
     for check in checks:
         if check.of_history:
-            outcome = _against_history(check, results, windows[check.metric])
+            outcome = _against_history(check, results, settings.windows[check.metric])
         else:
             judge_check = _against_baseline if check.needs_baseline else _require
             outcome = judge_check(check, by_group[check.group], worst)
@@ -713,9 +677,9 @@ def judge(
         outcomes=tuple(outcomes),
         coverage=coverage_of_runs(results),
         min_coverage=percent,
-        notices=(*_notices(results, checks, outcomes), *_of_history(results, windows), *of_bounds),
+        notices=(*_notices(results, checks, outcomes), *_of_history(results, settings.windows), *of_bounds),
         inputs={"qrels": results.judged_by, "options": dict(results.options)},
-        has_bounds=bounds,
+        has_bounds=settings.bounds,
     )
 
 
@@ -778,9 +742,9 @@ def _undefined(check: Check, results: Results, percent: float) -> str:
     return f"{message}, where --min-coverage is {percent:g} %; --allow undefined excludes them"
 
 
-def check_baseline(results: Results, path: str, min_coverage: float | None) -> None:
+def check_baseline(results: Results, path: str, percent: float) -> None:
     """Raise OptionError where the first run, as the baseline in this file, would let no gate decide."""
-    if lacks := _lacks(results, RUN, FULL_COVERAGE if min_coverage is None else min_coverage):
+    if lacks := _lacks(results, RUN, percent):
         raise OptionError(f"--update-baseline {path}: {lacks}. No gate could decide by it: complete the run")
 
 
@@ -797,10 +761,9 @@ def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
     value, n = _required_value(check.spec, results)
     if math.isnan(value):
         return CheckOutcome(check, "error", bound=check.amount, reason=f"{check.metric} is undefined", n=n)
-    margin = value - check.amount if check.operator in (">=", ">") else check.amount - value
-    holds = _holds(check.operator, margin)
+    margin = check.sign * (value - check.amount)
     outcome = CheckOutcome(check, "held", value, check.amount, margin, n=n)
-    if not holds:
+    if not _holds(check, margin):
         outcome = replace(outcome, verdict="failed", worst=_worst_required(check, results, worst))
     return outcome
 
@@ -826,7 +789,7 @@ def _worst_required(check: Check, results: Results, count: int) -> tuple[WorstQu
     if not check.spec.metric.per_query:
         return ()
     by_id = comparison.QueryValues.of(results, [check.spec]).in_order_of_ids()
-    gains = by_id.values[RUN, 0] * (1 if check.operator in (">=", ">") else -1)
+    gains = by_id.values[RUN, 0] * check.sign
     empty = comparison.without_relevant(results, check.spec)
     lowest = comparison.lowest(gains, len(gains))
     relevant_first = sorted(lowest, key=lambda q: by_id.queries[q] in empty)
@@ -893,8 +856,7 @@ def _against_history(check: Check, results: Results, window: Window) -> CheckOut
         return replace(outcome, reason=f"{lacks}, and a median needs {LEAST_LINES}; {hint}")
     if math.isnan(value):
         return replace(outcome, reason=f"{check.metric} is undefined")
-    assert check.spec is not None
-    sign = -1 if check.spec.metric.higher_is_better is False else 1
+    sign = -1 if check.low_is_better else 1
     amount = check.amount * abs(window.median) / 100 if check.is_relative else check.amount
     gain = sign * (value - window.median)
     bound, margin = window.median - sign * amount, amount + gain
@@ -1010,14 +972,30 @@ class GateConfig:
     """The configuration of a gate; None where nothing is said."""
 
     checks: tuple[Check, ...]
-    baseline: Any  # of a command a path, with or without a label
-    min_coverage: float | None
-    options: Mapping[str, Any]  # those of the evaluation that the file has, by the names of Options
-    name: str
+    baseline: Any = None  # of a command a path, with or without a label
+    # the percentage of the judged queries that a run needs to be judged; of rankings, of the baseline's queries
+    min_coverage: float | None = None
+    # those of the evaluation that the file has, by the names of Options
+    options: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
     groups: Groups = ()  # of queries
     history: HistoryChoice = HistoryChoice()  # noqa: RUF009  # it is immutable
     windows: Mapping[str, Window] = field(default_factory=dict)  # of the history, by metric
     bounds: bool = False  # whether a check that missing judgments could turn is inconclusive
+
+    @property
+    def of_metrics(self) -> list[Check]:
+        """The checks of metrics and of coverage."""
+        return [check for check in self.checks if not check.measure]
+
+    @property
+    def of_rankings(self) -> list[Check]:
+        """The checks of rankings, which need no judgments."""
+        return [check for check in self.checks if check.measure]
+
+    @property
+    def least_coverage(self) -> float:
+        return FULL_COVERAGE if self.min_coverage is None else self.min_coverage
 
     def opened_history(self, file: AppendedFile | None) -> GateHistory:
         """Raises OptionError where there is nothing to append, InputError(s)."""
@@ -1115,8 +1093,7 @@ def read_config(
 
 def _wants_bounds(wanted: Iterable[bool], checks: Iterable[Check]) -> bool:
     """Whether any of these wants bounds. Raises OptionError where no check can have them."""
-    of_metrics, _ = separate_checks(checks)
-    if any(wanted) and not any(check.needs_baseline for check in of_metrics):
+    if any(wanted) and not any(check.needs_baseline and not check.measure for check in checks):
         raise OptionError("bounds need checks of metrics against a baseline")
     return any(wanted)
 

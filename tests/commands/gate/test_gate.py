@@ -16,7 +16,16 @@ from scipy import stats
 import gradeval
 from gradeval.commands.gate import layout as ci
 from gradeval.commands.gate.command import FORMATS
-from gradeval.commands.gate.gate import CheckOutcome, Coverage, GateReport, WorstQuery, judge, parse_checks
+from gradeval.commands.gate.gate import (
+    Check,
+    CheckOutcome,
+    Coverage,
+    GateConfig,
+    GateReport,
+    WorstQuery,
+    parse_checks,
+)
+from gradeval.commands.gate.gate import judge as judge_by
 from gradeval.commands.gate.layout import texts, verdict_line
 from gradeval.errors import GradevalError, printable
 from gradeval.evaluation.results import Results, RunResult
@@ -48,6 +57,12 @@ def results(*runs: Sequence[float], spec: Spec = AP, missing: int = 0, **options
         Notices(notices),
         chosen=len(runs[0]),
     )
+
+
+def judge(
+    given: Results, checks: Sequence[Check], min_coverage: float | None = None, **more: object
+) -> GateReport:
+    return judge_by(given, GateConfig(tuple(checks), min_coverage=min_coverage), **more)  # type: ignore[arg-type]
 
 
 def outcome(kind: str, text: str, *runs: Sequence[float], spec: Spec = AP, **more: object) -> CheckOutcome:
