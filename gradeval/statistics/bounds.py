@@ -68,15 +68,22 @@ class OuterBetween(Between, eq=False):
 class OfDocuments(OpenValues, eq=False):
     """Values that depend on a coefficient of each document."""
 
+    of_queries = frozenset(("base",))  # fields with a number for each query
+    subtracted = frozenset(("base", "coefficient"))  # fields of a difference that are differences
+
     segments: Segments  # the queries of the documents, (U,)
     base: Floats  # of the judged documents, (Q,)
     coefficient: Floats  # of each document, (U,)
 
     def cases(self, query: int, segments: Segments, coefficient: Floats) -> OfDocuments:
         """The value of a query as that of several, each with these documents in place of its own."""
-        return self.replace(
-            segments=segments, base=np.repeat(self.base[query], segments.count), coefficient=coefficient
-        )
+        numbers = {name: np.repeat(getattr(self, name)[query], segments.count) for name in self.of_queries}
+        return self.replace(segments=segments, coefficient=coefficient, **numbers)
+
+    def minus(self, other: OpenValues) -> OpenValues:
+        if not isinstance(other, type(self)):
+            return super().minus(other)
+        return self.replace(**{name: getattr(self, name) - getattr(other, name) for name in self.subtracted})
 
 
 class Linear(OfDocuments, eq=False):
@@ -88,24 +95,16 @@ class Linear(OfDocuments, eq=False):
         low, high = (sign * self.coefficient * gain for gain in self.gains)
         return sign * self.base + self.segments.sum(np.maximum(low, high))
 
-    def minus(self, other: OpenValues) -> OpenValues:
-        if not isinstance(other, Linear):
-            return super().minus(other)
-        base, coefficient = self.base - other.base, self.coefficient - other.coefficient
-        return self.replace(base=base, coefficient=coefficient)
-
 
 class Share(OfDocuments, eq=False):
     """(base + the sum of the coefficients of the relevant documents) / (relevant + their number)."""
 
+    of_queries = OfDocuments.of_queries | {"below", "relevant"}
+    subtracted = OfDocuments.subtracted | {"empty"}
+
     below: Ints  # how many more documents there are, with the coefficient 0, (Q,)
     relevant: Ints  # documents of the qrels, (Q,)
     empty: float = 0.0  # the value where nothing is relevant
-
-    def cases(self, query: int, segments: Segments, coefficient: Floats) -> OfDocuments:
-        cases = super().cases(query, segments, coefficient)
-        below, relevant = (np.repeat(counts[query], segments.count) for counts in (self.below, self.relevant))
-        return cases.replace(below=below, relevant=relevant)
 
     def limit(self, sign: float) -> Floats:
         base = sign * self.base
@@ -121,13 +120,6 @@ class Share(OfDocuments, eq=False):
         of_all = base + self.segments.sum(np.where(at_least_0, falling, 0.0))
         best = np.maximum(best, ratio(of_all, count, sign * self.empty))
         return np.maximum(best, ratio(base, self.relevant, sign * self.empty))
-
-    def minus(self, other: OpenValues) -> OpenValues:
-        if not isinstance(other, Share):
-            return super().minus(other)
-        base, coefficient = self.base - other.base, self.coefficient - other.coefficient
-        # where nothing is relevant both have the same value
-        return self.replace(base=base, coefficient=coefficient, empty=0.0)
 
 
 class Levels(Record, eq=False):
@@ -172,6 +164,9 @@ class Normalized(OfDocuments, eq=False):
     to the top gain.
     """
 
+    of_queries = OfDocuments.of_queries | {"below", "empty"}
+    subtracted = OfDocuments.subtracted | {"empty"}
+
     below: Ints  # how many more documents there are, with the coefficient 0, (Q,)
     levels: Levels  # of gains
     ideal: Floats  # the ideal sum of n documents of gain 1, for n = 0, 1, …; of more documents it is the last
@@ -179,14 +174,7 @@ class Normalized(OfDocuments, eq=False):
 
     def cases(self, query: int, segments: Segments, coefficient: Floats) -> OfDocuments:
         cases = super().cases(query, segments, coefficient)
-        below, empty = (np.repeat(numbers[query], segments.count) for numbers in (self.below, self.empty))
-        return cases.replace(below=below, empty=empty, levels=self.levels.repeated(query, segments.count))
-
-    def minus(self, other: OpenValues) -> OpenValues:
-        if not isinstance(other, Normalized):
-            return super().minus(other)
-        base, coefficient = self.base - other.base, self.coefficient - other.coefficient
-        return self.replace(base=base, coefficient=coefficient, empty=self.empty - other.empty)
+        return cases.replace(levels=self.levels.repeated(query, segments.count))
 
     def limit(self, sign: float) -> Floats:
         highest = np.empty(len(self.base))
