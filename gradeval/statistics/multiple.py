@@ -122,6 +122,11 @@ class VarianceSource(Record):
     f: float = math.nan  # NaN of the residual, of the total and without residual variance, as is p
     p: float = math.nan
 
+    def scaled(self, exponent: int) -> VarianceSource:
+        """Of values whose squares are 2^exponent times as large."""
+        squares, mean_square = (math.ldexp(number, exponent) for number in (self.squares, self.mean_square))
+        return self.replace(squares=squares, mean_square=mean_square)
+
 
 class TwoWayAnova(Record, eq=False):
     """The analysis of Q queries and S systems."""
@@ -145,8 +150,6 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
     of the queries.
     Source: Sakai, "Laboratory Experiments in Information Retrieval", 2018, chapters 3 and 5.
     """
-    from scipy.special import fdtrc
-
     systems = values.shape[1]
     complete = values[~np.isnan(values).any(axis=1)]
     queries = len(complete)
@@ -166,24 +169,24 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
     df = (systems - 1) * (queries - 1)
     variance = _sum(residuals**2) / df
     reason = NO_RESIDUAL if np.abs(residuals).max() <= TOLERANCE * np.abs(complete).max() else ""
-
-    def unscaled(squares: float) -> float:
-        return math.ldexp(squares, 2 * exponent)
-
-    def factor(squares: float, own_df: int) -> VarianceSource:
-        f = math.nan if reason else squares / own_df / variance
-        return VarianceSource(
-            unscaled(squares), own_df, unscaled(squares / own_df), f, float(fdtrc(own_df, df, f))
-        )
-
+    divisor = math.nan if reason else variance
+    scale = 2 * exponent
     sources = (
-        factor(queries * _sum((of_system - overall) ** 2), systems - 1),
-        factor(systems * _sum((of_query - overall) ** 2), queries - 1),
-        VarianceSource(unscaled(variance * df), df, unscaled(variance)),
-        VarianceSource(unscaled(_sum((complete - overall) ** 2)), complete.size - 1, math.nan),
+        _factor(queries * _sum((of_system - overall) ** 2), systems - 1, divisor, df).scaled(scale),
+        _factor(systems * _sum((of_query - overall) ** 2), queries - 1, divisor, df).scaled(scale),
+        VarianceSource(variance * df, df, variance).scaled(scale),
+        VarianceSource(_sum((complete - overall) ** 2), complete.size - 1, math.nan).scaled(scale),
     )
-    effects = unknown if reason else (of_system[:, None] - of_system) / math.sqrt(variance)
+    effects = (of_system[:, None] - of_system) / math.sqrt(divisor)
     return TwoWayAnova(queries, np.ldexp(of_system, exponent), *sources, effects, reason)
+
+
+def _factor(squares: float, df: int, variance: float, residual_df: int) -> VarianceSource:
+    """A source with F. variance: the residual one, NaN where there is no F."""
+    from scipy.special import fdtrc
+
+    f = squares / df / variance
+    return VarianceSource(squares, df, squares / df, f, float(fdtrc(df, residual_df, f)))
 
 
 def replicated_anova(systems: Sequence[Floats]) -> TwoWayAnova:
@@ -194,8 +197,6 @@ def replicated_anova(systems: Sequence[Floats]) -> TwoWayAnova:
     no value (NaN) are left out.
     Source: Voorhees, Samarov, Soboroff, "Using Replicates in Information Retrieval Evaluation", TOIS 2017.
     """
-    from scipy.special import fdtrc
-
     counts = {len(of_system) for of_system in systems}
     if len(counts) > 1 or counts == {1}:
         nothing = two_way_anova(np.empty((0, len(systems))))
@@ -211,26 +212,20 @@ def replicated_anova(systems: Sequence[Floats]) -> TwoWayAnova:
     df = queries * count * (runs - 1)
     within = _sum((values - of_cells[..., None]) ** 2)
     is_exact = np.abs(values - of_cells[..., None]).max() <= TOLERANCE * np.abs(values).max()
-    reason = NO_RESIDUAL if is_exact else ""
-
-    def source(of_means: VarianceSource) -> VarianceSource:
-        squares = runs * of_means.squares
-        f = math.nan if reason else squares / of_means.df / (within / df)
-        return VarianceSource(squares, of_means.df, squares / of_means.df, f, float(fdtrc(of_means.df, df, f)))
-
-    variance = math.nan if reason else within / df
+    variance = math.nan if is_exact else within / df
     total = _sum((values - _sum(values) / values.size) ** 2)
-    means = plain.means
+    system, query, interaction = (
+        _factor(runs * source.squares, source.df, variance, df)
+        for source in (plain.system, plain.query, plain.residual)
+    )
     return plain.replace(
-        system=source(plain.system),
-        query=source(plain.query),
-        interaction=source(plain.residual),
+        system=system,
+        query=query,
+        interaction=interaction,
         residual=VarianceSource(within, df, within / df),
         total=VarianceSource(total, values.size - 1, math.nan),
-        effect_sizes=(means[:, None] - means) / math.sqrt(variance)
-        if not reason
-        else plain.effect_sizes * np.nan,
-        reason=reason,
+        effect_sizes=(plain.means[:, None] - plain.means) / math.sqrt(variance),
+        reason=NO_RESIDUAL if is_exact else "",
     )
 
 
