@@ -299,12 +299,26 @@ def _findings(
     values = _values_by_id(collection, runs)
     separated = [separated_pairs(of_metric, options, sampling) for of_metric in values]
     names = [*map(str, specs)]
+    systems = [run.result.name for run in runs]
+    power, of_halves, of_factors, of_systems = list[Row](), list[Row](), list[Row](), list[Row]()
+    for m, name in enumerate(names):
+        pairs = separated[m]
+        power.append((name, len(pairs), int(pairs.sum()), float(pairs.mean())))
+        of_halves.append((name, *halves(values[m], options.splits, options.seed), options.seed))
+        for factor, other in zip(options.rescale, rescaled, strict=True):
+            tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
+            of_factors.append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
+        of_systems += ((name, *row) for row in zip(systems, means[m].tolist(), strict=True))
+    columns = ("metric", *HalvesAgreement._fields, "seed")
+    changes = ("metric", "factor", "change", "tau")
+    separates = "Pairs of systems that the metric separates"
+    rescales = "What multiplying all grades changes"
     tables = [
         _correlation_table(names, orders),
-        _power_table(names, separated),
-        _halves_table(names, values, options),
-        _rescaled_table(names, means, rescaled, options),
-        _systems_table(names, means, [run.result.name for run in runs]),
+        StudyTable("power", separates, ("metric", "pairs", "separated", "share"), power),
+        StudyTable("halves", f"{_ALIKE} halves of the queries", columns, of_halves),
+        StudyTable("rescaled", rescales, changes, of_factors, shown=bool(of_factors)),
+        StudyTable("systems", "Mean of each system", ("metric", "system", "mean"), of_systems, shown=False),
     ]
     return _Findings(notices, orders, values * signs[..., None], separated, tables)
 
@@ -341,47 +355,6 @@ def _correlation_table(names: Sequence[str], orders: Sequence[Ints]) -> StudyTab
     ]
     columns = "metric", "other", *_TAUS
     return StudyTable("correlations", f"{_ALIKE} metrics", columns, rows, shown=bool(rows))
-
-
-def _power_table(names: Sequence[str], separated: Sequence[Bools]) -> StudyTable:
-    rows: list[Row] = [
-        (name, len(pairs), int(pairs.sum()), float(pairs.mean()))
-        for name, pairs in zip(names, separated, strict=True)
-    ]
-    title = "Pairs of systems that the metric separates"
-    return StudyTable("power", title, ("metric", "pairs", "separated", "share"), rows)
-
-
-def _halves_table(names: Sequence[str], values: Floats, options: AgreementOptions) -> StudyTable:
-    rows: list[Row] = [
-        (name, *halves(of_metric, options.splits, options.seed), options.seed)
-        for name, of_metric in zip(names, values, strict=True)
-    ]
-    return StudyTable(
-        "halves", f"{_ALIKE} halves of the queries", ("metric", *HalvesAgreement._fields, "seed"), rows
-    )
-
-
-def _rescaled_table(
-    names: Sequence[str], means: Floats, rescaled: Sequence[Floats], options: AgreementOptions
-) -> StudyTable:
-    """rescaled: the means, (M, R), by each factor."""
-    rows = list[Row]()
-    for m, name in enumerate(names):
-        for factor, other in zip(options.rescale, rescaled, strict=True):
-            tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
-            rows.append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
-    title = "What multiplying all grades changes"
-    return StudyTable("rescaled", title, ("metric", "factor", "change", "tau"), rows, shown=bool(rows))
-
-
-def _systems_table(names: Sequence[str], means: Floats, systems: Sequence[str]) -> StudyTable:
-    rows: list[Row] = [
-        (name, system, mean)
-        for name, of_metric in zip(names, means.tolist(), strict=True)
-        for system, mean in zip(systems, of_metric, strict=True)
-    ]
-    return StudyTable("systems", "Mean of each system", ("metric", "system", "mean"), rows, shown=False)
 
 
 def _rescaled_means(collection: JudgedCollection, specs: Sequence[Spec], factor: float) -> Floats:
