@@ -277,7 +277,7 @@ class _QuerySums(Record, eq=False):
         """The means of samples with these sums of the columns, (B, 3 C); NaN where a sample has no value."""
         last = self.fixed.parts.shape[1]
         with np.errstate(invalid="ignore"):
-            return np.asarray(self.fixed.value(sums[:, :last]) / sums[:, last:])
+            return self.fixed.value(sums[:, :last]) / sums[:, last:]
 
 
 class HalvesAgreement(NamedTuple):

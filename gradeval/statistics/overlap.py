@@ -162,7 +162,7 @@ class RankedPairs(Record, eq=False):
         within = depth <= width
         cell = (self.query[rows] * width + depth - 1)[within]
         counts = np.bincount(cell, minlength=self.count * width).reshape(self.count, width)
-        total: Ints = counts.cumsum(axis=1)
+        total = counts.cumsum(axis=1)
         return total
 
 
@@ -225,7 +225,7 @@ def _rbo(pairs: RankedPairs, p: float, ties: str, width: int) -> Floats:
         sums[0] += at_shorter * (share * more).sum(axis=1)
         sums[2] += (share * most).sum(axis=1)
     sums += _tails(overlap[row, last[1]].round(), shorter, longer, at_shorter, p)
-    values: Floats = (1 - p) / p * sums
+    values = (1 - p) / p * sums
     return values
 
 
@@ -336,7 +336,7 @@ def _first_ranks(pairs: RankedPairs, cutoffs: Sequence[int]) -> Mapping[str, Flo
     overlap = np.where(at_most > 0, both / np.maximum(at_most, 1), 1.0)
     in_place = pairs.counted_to(old[old == new], width, old == new)
     moved = {"up": new < old, "down": new > old}
-    values: dict[str, Floats | Ints | Bools] = {}
+    values = {}
     for k in dict.fromkeys([1, *cutoffs]):
         retrieved = np.minimum(pairs.lengths, k)
         common = both[:, k - 1]

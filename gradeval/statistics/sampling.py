@@ -187,7 +187,7 @@ def resampled_means(differences: Floats, sampling: Sampling, weights: Floats | N
 
     def means(times: Floats) -> Floats:
         sums = fixed.value(times @ fixed.parts)
-        return np.asarray(sums[:, :-1] / sums[:, -1:])
+        return sums[:, :-1] / sums[:, -1:]
 
     resampled = over_resamples(len(differences), sampling, means)
     return np.asfortranarray(np.concatenate(list(resampled)))  # a column is used at a time
@@ -201,7 +201,7 @@ def poisson_thresholds(mean: float) -> Ints:
         context.prec = 50
         term = (-Decimal(mean)).exp()
         total = Decimal(0)
-        thresholds: list[int] = []
+        thresholds = []
         for k in range(_UNKNOWN):
             total += term
             if (threshold := int(total * 2**48)) >= 2**48 - 1:

@@ -250,7 +250,7 @@ def randomization_tests(
     + 1) / (B + 1): Phipson and Smyth, "Permutation p-values should never be zero", 2010.
     """
     few = (~np.isnan(differences)).sum(axis=0) <= FEW_PAIRS
-    outcomes: dict[int, PairedOutcome] = {}
+    outcomes = {}
     for column in np.flatnonzero(few).tolist():
         rows = ~np.isnan(differences[:, column])
         [outcomes[column]] = _flipped(differences[rows, column][:, None], weights[rows], alpha, sampling)
@@ -319,7 +319,7 @@ def bootstrap_intervals(
     """The BCa interval of the mean of each column of differences (Q, C), of the same resamples; no p. Queries
     are drawn alike, and keep their weights (Q,) in the mean of a resample.
     """
-    outcomes: dict[int, PairedOutcome] = {}
+    outcomes = {}
     method = f"{sampling.samples:,} bootstrap resamples"
     patterns, pattern = _patterns(~np.isnan(differences))
     for index, rows in enumerate(patterns.T):

@@ -501,7 +501,7 @@ class Comparison(WithNotices, Tabular):
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact; what is not finite is None."""
-        content: dict[str, Any] = {
+        content = {
             **document_head("comparison", "comparison_format"),
             **self.inputs,
             "metrics": [metric.name for metric in self.values.metrics],

@@ -203,7 +203,7 @@ def means_and_differences(
     # the mean of a run that is not tested is of other queries, or of hardly any
     untested = [run for run, reason in zip(values.runs, section.shortfalls, strict=True) if reason]
     head = ["run"]
-    columns: list[Sequence[str | doc.Cell]] = [labels(values.runs, with_letters)]
+    columns = [labels(values.runs, with_letters)]
     for metric, means in zip(values.metrics, section.means.T.tolist(), strict=True):
         head.append(visible(metric.display))
         of_runs = dict(zip(values.runs, means, strict=True))
@@ -274,7 +274,7 @@ def shared_letters(comparison: Comparison, section: Section) -> Marks:
     best mean has an a; one that is not tested has none.
     """
     runs = comparison.values.runs
-    marks: Marks = {}
+    marks = {}
     for metric, means in zip(comparison.values.metrics, section.means.T.tolist(), strict=True):
         tested = [r for r, reason in enumerate(section.shortfalls) if not reason and not math.isnan(means[r])]
         best_first = sorted(tested, key=lambda r: -metric.sign * means[r])

@@ -143,8 +143,8 @@ def compare_tables(
 def _read_tables(files: Sequence[LabelledRun], column: str | None) -> list[ValueTable]:
     """The tables of (label, file) pairs, with different names. column: of query ids. Raises GradevalError."""
     check_labels(files)
-    read = list[ValueTable]()
-    planned = list[tuple[str | None, str, str]]()
+    read = []
+    planned = []
     for number, (label, file) in enumerate(files, 1):
         of_file = _tables_of(file, label or f"table{number}", column)
         for table in of_file:
@@ -382,8 +382,8 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
 def _read(path: str, layout: Layout) -> list[ValueTable]:
     """A table for each run in the rows. Raises InputError(s)."""
     rows, count, values = layout
-    tables: dict[str, ValueTable] = {}
-    problems: list[Problem] = []
+    tables = {}
+    problems = []
     for number, row in rows:
         if len(row) != count:
             message = f"{len(row)} field{'s' * (len(row) != 1)} where a line has {count}"

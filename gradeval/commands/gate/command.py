@@ -194,8 +194,8 @@ def gate_command(
     reports.name = name
     reports.subject["run"] = qrels if run is None else labelled(run)[1]
     path = config or gate.PYPROJECT
-    updated: OutputFile | None = None
-    file: TomlFile | None = None
+    updated = None
+    file = None
     results: Results | None
     rankings: RankingValues | None
     try:

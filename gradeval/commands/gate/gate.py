@@ -586,7 +586,7 @@ def judge_all(
     """Judge results by the checks of metrics, and rankings by those of rankings; one of them at least is given.
     The other arguments are those of judge().
     """
-    reports: list[GateReport] = []
+    reports = []
     if results is not None:
         reports.append(judge(results, settings, allow=allow, worst=worst))
     if rankings is not None:
@@ -910,7 +910,7 @@ def _with_bounds(outcome: CheckOutcome, results: Results, limits: DifferenceLimi
         margins = [outcome.margin + of_world - gain for of_world in of_worlds]
     lower, upper = margins
     is_open = at_least(lower, 0.0) != at_least(upper, 0.0)
-    verdict: Verdict = "inconclusive" if is_open else outcome.verdict
+    verdict = "inconclusive" if is_open else outcome.verdict
     return replace(outcome, verdict=verdict, lower_bound=lower, upper_bound=upper)
 
 

@@ -144,7 +144,7 @@ def _draw_panels(grid: Any, panels: Sequence[Panel], width: float, shares_y_labe
     for axes in list(grid.flat)[len(panels) :]:
         axes.remove()
     drawn = list(zip(grid.flat, panels, strict=False))
-    handles: list[Any] = []
+    handles = []
     for position, (axes, panel) in enumerate(drawn):
         handles = _draw(axes, panel, width, len(panels))
         is_below_another = position + across < len(panels)
@@ -244,7 +244,7 @@ def _range(axes: Any, panel: Panel, width: float) -> None:
 def _name_points(axes: Any, points: Sequence[tuple[str, float, float]]) -> None:
     """Names next to the points; those of points that are close together next to the last of them."""
     x_min, x_max = axes.get_xlim()
-    together: list[str] = []
+    together = []
     for (name, x, y), following in zip_longest(points, points[1:]):
         together.append(name)
         if following is not None and following[1] - x <= _CLOSE * (x_max - x_min):

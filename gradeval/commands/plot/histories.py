@@ -10,7 +10,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.commands.history.history import Mean
 from gradeval.commands.plot.charts import Axis, Line, Panel
-from gradeval.commands.study.tables import Row, StudyTable
+from gradeval.commands.study.tables import StudyTable
 from gradeval.errors import MetricError
 from gradeval.registry.spec import Metrics, parse, single_names
 
@@ -75,7 +75,7 @@ def changed(before: str, after: str) -> str:
 
 def tables_of(series: Series) -> list[StudyTable]:
     """The table of means, and that of entries whose signature differs from the one before."""
-    rows, changes = list[Row](), list[Row]()
+    rows, changes = [], []
     for (metric, run), means in series.items():
         signature = ""
         for mean, segment in zip(means, segments_of(means), strict=True):
@@ -115,7 +115,7 @@ def _axis(metric: str) -> Axis:
 
 def _line(run: str, means: Sequence[Mean]) -> Line:
     """The means of a run as a line, with a gap between segments."""
-    rows: list[tuple[float, ...]] = []
+    rows = []
     segments = segments_of(means)
     for mean, segment, before in zip(means, segments, [1, *segments], strict=False):
         if segment != before:

@@ -178,7 +178,7 @@ def means(
     separate = None if runs is None else separate_runs(runs)
     results, specs = compare.evaluate_to_compare(qrels, separate, metrics, Options(**options))
     accepted(results, errors if separate else "keep")
-    panels, rows = list[Panel](), list[Row]()
+    panels, rows = [], []
     for spec in specs:
         of_runs = [_mean_of(results, r, spec, confidence) for r in range(len(results.runs))]
         mean, low, high, _ = np.array(of_runs, np.float64).T
@@ -273,7 +273,7 @@ def _of_run(
     values: QueryValues, means: list[float], confidence: float, empty: Sequence[Collection[str]]
 ) -> tuple[list[Panel], list[StudyTable]]:
     """empty: the queries without a document that is relevant to each metric."""
-    panels, rows, summary = list[Panel](), list[Row](), list[Row]()
+    panels, rows, summary = [], [], []
     run = values.runs[0]
     for metric, y, mean, without in zip(values.metrics, values.values[0], means, empty, strict=True):
         interval = (mean, *interval_of_mean(y, mean, "t", confidence, bounds=metric.bounds))
@@ -292,7 +292,7 @@ def _of_run(
 
 def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list[Panel], list[StudyTable]]:
     """The differences of runs from a baseline. values: of the runs and metrics, queries in the order of ids."""
-    panels, rows, summary = list[Panel](), list[Row](), list[Row]()
+    panels, rows, summary = [], [], []
     for pair in pairs:
         label = pair.run, pair.baseline, pair.metric
         m = values.metric(pair.metric)
@@ -363,7 +363,7 @@ def curve(
     results = evaluated or accepted(
         evaluate_all(Plan(specs, chosen), *with_saved(qrels, separate_runs(runs))), errors
     )
-    panels, rows = list[Panel](), list[Row]()
+    panels, rows = [], []
     for metric, of_metric in curves.items():
         of_runs = [_means_at(results, r, of_metric, confidence) for r in range(len(results.runs))]
         panels.append(_curve_panel(metric, results, of_runs, log))
@@ -431,7 +431,7 @@ def _metrics_of_curves(results: Results | None) -> Metrics:
 
 def _evaluated_at(metrics: Metrics, results: Results) -> list[str]:
     """The metrics, a name without a cutoff as those of it that the results have with two cutoffs or more."""
-    names: list[str] = []
+    names = []
     for name in single_names(metrics):
         evaluated = [str(spec) for spec in results.specs if str(spec).lower().startswith(f"{name.lower()}@")]
         names += evaluated if len(evaluated) > 1 else [name]
@@ -461,7 +461,7 @@ def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
 
 def _curve_specs(metrics: Metrics, at: str | None) -> list[Spec]:
     """The metrics with their cutoffs, or with those of `at`. Raises MetricError, OptionError."""
-    specs: list[Spec] = []
+    specs = []
     for name in single_names(metrics):
         if "@" in name or group_of(name) is not None or dotted(name) is not None:
             if at is not None:

@@ -457,7 +457,7 @@ def _means_of_groups(report: Report, digits: Digits) -> Iterator[doc.Grid]:
 def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
     values = report.values
     means = report.values.means[r].tolist()
-    texts = list[str]()
+    texts = []
     method = report.interval or "t", report.options.confidence
     for metric, of_queries, mean in zip(values.metrics, values.values[r], means, strict=True):
         low, high = interval_of_mean(of_queries, mean, *method, bounds=metric.bounds, weights=values.weights)
@@ -490,7 +490,7 @@ def _coverage(report: Report, digits: Digits) -> doc.Grid:
     judged = [spec for spec in results.specs if spec.metric.name == "Judged"]
     judged.sort(key=lambda spec: spec.params.get("cutoff", math.inf))
     head = ("run", "queries", "retrieved", "relevant retrieved", *(spec.display for spec in judged))
-    rows: list[list[str]] = []
+    rows = []
     for r, run in enumerate(results.runs):
         retrieved, relevant, both = (results.mean(r, name) for name in ("num_ret", "num_rel", "num_rel_ret"))
         answered = (results.values(r, "num_ret") > 0).sum()
@@ -556,9 +556,9 @@ def _values(report: Report, digits: Digits) -> str:
     """The values as JSON without '<'. The script reads them at once: what prints the page may not wait."""
     values = report.values
     comparison = report.comparison
-    intervals: list[list[float | None]] = []
-    of_judgments: list[list[float]] = []
-    compared: dict[str, str] = {}
+    intervals = []
+    of_judgments = []
+    compared = {}
     if comparison is not None:
         of_pairs = product(comparison.pairs, range(len(values.metrics)))
         for ((baseline, run), m), pair in zip(of_pairs, comparison.comparisons, strict=True):
@@ -648,7 +648,7 @@ def _tables(report: Report, digits: Digits) -> tuple[dict[str, list[Any]], list[
     since explanations share many.
     """
     blocks: dict[str, int] = {}
-    tables = list[dict[str, Any]]()
+    tables = []
     for query in report.explained.values():
         for values in query.values:
             tables += [_table(value, query, digits, blocks) for value in values]
@@ -699,7 +699,7 @@ def _table(
     ranks = explanation.first_ranks
     index = {name: d for d, (name, _) in enumerate(query.documents)}
     # the script prints differences of these, so they have more digits
-    more: Digits = digits if digits == "full" else digits + 3
+    more = digits if digits == "full" else digits + 3
     added = {document.id: number(adds, more) for document, adds in explanation.contributions.items()}
     positions = [
         blocks.setdefault(json.dumps(_block(block)), len(blocks))

@@ -349,7 +349,7 @@ _ALIKE = "Agreement of the orders of systems by two"
 
 
 def _correlation_table(names: Sequence[str], orders: Sequence[Ints]) -> StudyTable:
-    rows: list[Row] = [
+    rows = [
         (first, second, *correlations(*pair))
         for (first, second), pair in zip(combinations(names, 2), combinations(orders, 2), strict=True)
     ]
@@ -387,7 +387,7 @@ def separated_pairs(values: Floats, options: AgreementOptions, sampling: Samplin
     else:
         outcomes = paired_tests(options.test, differences, options.alpha, sampling)
         p = CORRECTIONS[options.correction](np.array([outcome.p for outcome in outcomes]))
-    return np.asarray(p < options.alpha)
+    return p < options.alpha
 
 
 @dataclass(frozen=True, eq=False)
@@ -495,7 +495,7 @@ def _of_grades(rated: _RatedSets, alpha: float, sampling: Sampling, per_query: b
 
 
 def _query_table(rated: _RatedSets) -> StudyTable:
-    rows: list[Row] = [
+    rows = [
         (rated.queries[q], *label, name, value)
         for label, ratings in rated.ratings
         for q, values in zip(ratings.queries.tolist(), ratings.by_query().tolist(), strict=True)
@@ -548,7 +548,7 @@ def _disagreements(sets: _JudgmentSets) -> StudyTable:
     union = sets.union.qrels
     queries = Texts(union.queries.take(Segments(union.offsets).query[order]))
     documents = Texts(union.documents.take(order))
-    rows: list[Row] = [
+    rows = [
         (query, document, float(difference[row]), *grades[:, row].tolist())
         for query, document, row in zip(queries, documents, order.tolist(), strict=True)
     ]
@@ -660,8 +660,8 @@ def _opened(
     runs: Sequence[LabelledRun], judged: OpenedQrels, options: Options
 ) -> tuple[list[Run], list[FailedRun]]:
     """The runs, and those that cannot be opened."""
-    opened = list[Run]()
-    failed = list[FailedRun]()
+    opened = []
+    failed = []
     for position, (name, run) in enumerate(runs, 1):
         try:
             opened += open_all([(name, run)], judged, options, first=position)

@@ -171,7 +171,7 @@ def _tables_of_swaps(
     specs: Sequence[Spec], levels: Sequence[int], values: Floats, averages: _Averages, seed: int
 ) -> tuple[StudyTable, ...]:
     shown = spaced(averages.mean.shape[-1], _SHOWN)
-    distances, overview, curves = list[Row](), list[Row](), list[Row]()
+    distances, overview, curves = [], [], []
     for (u, use), (m, spec) in product(enumerate(USES), enumerate(specs)):
         means = averages.mean[u, :, m]
         apart = np.ptp(means, axis=0)
@@ -315,7 +315,7 @@ def _tables_of_levels(
     thresholds = [spec.params["rel"] for spec in compress(results.specs, is_level)]
     count = len(thresholds)
     shown = spaced(count, _SHOWN)
-    values, overview = list[Row](), list[Row]()
+    values, overview = [], []
     by_run = zip(results.runs, results.means[:, is_level].tolist(), combined.tolist(), strict=True)
     for run, precisions, means in by_run:
         values += [(run.name, "AP", *pair) for pair in zip(thresholds, precisions, strict=True)]
@@ -535,9 +535,9 @@ def criteria(metrics: Metrics = of_study.CRITERIA_METRICS) -> Study:
     *values, tau = score(table, [*specs, *parse("tau")])
     # the costs of misplacing the highest grade (list 3), relative to misplacing a low one (list 2)
     pair_ratio = float((tau[0] - tau[2]) / (tau[0] - tau[1]))
-    verdicts, by_metric, best = list[Row](), list[Row](), list[str]()
+    verdicts, by_metric, best = [], [], []
     for spec, of_lists in zip(specs, values, strict=True):
-        all_met: list[bool | None] = []
+        all_met = []
         for criterion, (holds, number) in _evidence(spec, of_lists, pair_ratio).items():
             # undefined where values are, or the evidence is 0 / 0
             is_defined = not (np.isnan(of_lists).any() or math.isnan(number))

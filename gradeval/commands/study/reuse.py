@@ -117,7 +117,7 @@ def _rows(collection: JudgedCollection, specs: Sequence[Spec], teams: _Teams, de
     relevant = is_relevant(grade, collection.options.rel)
     shares = [judged_share(collection.qrels, run.reduced, collection.chosen, depth) for run in collection.runs]
     before = _means(collection, specs, grade, queries)
-    rows: dict[int, list[Row]] = {}
+    rows = {}
     for team, own in enumerate(is_own):
         after = _means(collection, specs, np.where(own, np.nan, grade), queries)
         of_specs = [_Orders(spec, before[:, m], after[:, m]) for m, spec in enumerate(specs)]
