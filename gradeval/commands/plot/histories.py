@@ -55,15 +55,14 @@ def names_in(means: Sequence[Mean], path: str, metrics: Metrics) -> list[str]:
     return names or list(map(str, parse(metrics)))  # which is the error of no metrics
 
 
-def segments_of(means: Sequence[Mean]) -> list[int]:
-    """The number of each mean's segment, from 1. A change of the signature begins a new segment."""
-    segments = list[int]()
+def signatures_before(means: Sequence[Mean]) -> list[str]:
+    """For each mean the signature before it where its own is another, which begins a new segment; else ''."""
+    before = []
     last = ""
     for mean in means:
-        is_other = bool(last and mean.signature and mean.signature != last)
-        segments.append((segments[-1] if segments else 1) + is_other)
+        before.append(last if mean.signature not in ("", last) else "")
         last = mean.signature or last
-    return segments
+    return before
 
 
 def changed(before: str, after: str) -> str:
@@ -77,13 +76,14 @@ def tables_of(series: Series) -> list[StudyTable]:
     """The table of means, and that of entries whose signature differs from the one before."""
     rows, changes = [], []
     for (metric, run), means in series.items():
-        signature = ""
-        for mean, segment in zip(means, segments_of(means), strict=True):
+        segment = 1
+        for mean, before in zip(means, signatures_before(means), strict=True):
+            label = (run, metric, mean.entry + 1, mean.time)
+            if before:
+                segment += 1
+                changes.append((*label, changed(before, mean.signature)))
             numbers = (mean.value, mean.low, mean.high, mean.n, mean.judged, mean.bound)
-            rows.append((run, metric, mean.entry + 1, mean.time, *numbers, mean.verdict, segment))
-            if signature and mean.signature not in ("", signature):
-                changes.append((run, metric, mean.entry + 1, mean.time, changed(signature, mean.signature)))
-            signature = mean.signature or signature
+            rows.append((*label, *numbers, mean.verdict, segment))
     title = "Where the signatures differ"
     return [
         StudyTable("history", "Means of each entry", _COLUMNS, rows, shown=False),
@@ -116,9 +116,8 @@ def _axis(metric: str) -> Axis:
 def _line(run: str, means: Sequence[Mean]) -> Line:
     """The means of a run as a line, with a gap between segments."""
     rows = []
-    segments = segments_of(means)
-    for mean, segment, before in zip(means, segments, [1, *segments], strict=False):
-        if segment != before:
+    for mean, before in zip(means, signatures_before(means), strict=True):
+        if before:
             rows.append((mean.entry + 0.5, *[math.nan] * 4))
         rows.append((mean.entry + 1.0, mean.value, mean.low, mean.high, mean.bound))
     x, y, low, high, bound = np.array(rows).reshape(-1, 5).T

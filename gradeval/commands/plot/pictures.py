@@ -363,7 +363,7 @@ def curve(
     results = evaluated or accepted(
         evaluate_all(Plan(specs, chosen), *with_saved(qrels, separate_runs(runs))), errors
     )
-    panels, rows = [], []
+    panels, rows = [], list[Row]()
     for metric, of_metric in curves.items():
         of_runs = [_means_at(results, r, of_metric, confidence) for r in range(len(results.runs))]
         panels.append(_curve_panel(metric, results, of_runs, log))
@@ -380,25 +380,19 @@ def curve(
     return warned(picture, notices_warned(qrels, runs))
 
 
-class _MeanAt(NamedTuple):
-    """The mean of a run at a cutoff, with its interval, and how many queries have a value."""
-
-    cutoff: float
-    mean: float
-    low: float
-    high: float
-    queries: int
-
-
-def _means_at(results: Results, r: int, by_cutoff: Mapping[float, Spec], confidence: float) -> list[_MeanAt]:
-    means = []
-    for value, spec in by_cutoff.items():
-        cutoff = int(value) if float(value).is_integer() else value
-        means.append(_MeanAt(cutoff, *_mean_of(results, r, spec, confidence)))
-    return means
+def _means_at(
+    results: Results, r: int, by_cutoff: Mapping[float, Spec], confidence: float
+) -> list[tuple[float, ...]]:
+    """The cutoffs, each with the mean of a run."""
+    return [
+        (int(value) if float(value).is_integer() else value, *_mean_of(results, r, spec, confidence))
+        for value, spec in by_cutoff.items()
+    ]
 
 
-def _curve_panel(metric: Spec, results: Results, of_runs: Sequence[list[_MeanAt]], log: bool) -> Panel:
+def _curve_panel(
+    metric: Spec, results: Results, of_runs: Sequence[list[tuple[float, ...]]], log: bool
+) -> Panel:
     """metric: without its cutoff. of_runs: the means of each run."""
     lines = []
     for run, means in zip(results.runs, of_runs, strict=True):
@@ -408,7 +402,7 @@ def _curve_panel(metric: Spec, results: Results, of_runs: Sequence[list[_MeanAt]
     symbol, axis, _ = _AXES.get(param, (param, param, AT))
     is_precision = metric.metric.name == "iprec_at_recall"
     label = "Mean interpolated precision" if is_precision else f"Mean {metric.display}@{symbol}"
-    cutoffs = [row.cutoff for row in of_runs[0]]
+    cutoffs = [cutoff for cutoff, *_ in of_runs[0]]
     x_axis = Axis(axis, log=log and cutoffs[0] > 0, whole=all(isinstance(cutoff, int) for cutoff in cutoffs))
     title = results.runs[0].name if len(results.runs) == 1 else ""
     return Panel(title, x_axis, Axis(label, *metric.metric.range), tuple(lines))
@@ -787,8 +781,7 @@ def _intervals(panel: Panel, digits: Digits) -> doc.Grid:
     means = panel.means
     assert means is not None
     columns = np.array([means.mean, means.low, means.high])
-    finite = columns[~np.isnan(columns)]
-    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+    low, high = _ends(columns)
     rows = []
     for name, numbers in zip(means.names, columns.T.tolist(), strict=True):
         places = [round((WIDTH // 2) * (x - low) / ((high - low) or 1.0)) for x in numbers if not math.isnan(x)]
@@ -806,14 +799,24 @@ def _drawn_interval(mean: int | None = None, *limits: int) -> str:
     return "".join(drawn.get(column, " ") for column in range(last + 1))
 
 
+def _ends(values: Floats) -> tuple[float, float]:
+    """The smallest and the largest value that is not NaN, 0 where there is none."""
+    defined = values[~np.isnan(values)]
+    return (float(defined.min()), float(defined.max())) if len(defined) else (0.0, 0.0)
+
+
+def _ends_of_lines(lines: Iterable[Line]) -> tuple[float, float]:
+    """Those of one scale for all lines, from a little below the lowest value, so that it is seen."""
+    low, high = _ends(np.concatenate([line.y for line in lines]))
+    return low - (high - low or 1.0) / 8, high
+
+
 def _curves(panel: Panel, digits: Digits) -> doc.Grid:
     """The curve of each run, on one scale for all, and its values at some of the cutoffs."""
     lines = panel.lines
     x = panel.lines[0].x
     places = spaced(len(x), _MOST_VALUES)
-    y = np.concatenate([line.y[~np.isnan(line.y)] for line in lines])
-    low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
-    low -= (high - low or 1.0) / 8  # so that the lowest value is seen
+    low, high = _ends_of_lines(lines)
     rows = []
     for line in lines:
         last_interval = [doc.number(float(end[-1]), digits) for end in (line.low, line.high) if end is not None]
@@ -827,9 +830,7 @@ def _curves(panel: Panel, digits: Digits) -> doc.Grid:
 def _of_history(picture: Picture, digits: Digits) -> Iterator[doc.Grid]:
     """The last entries of each run, on one scale for all, with a line between segments."""
     for panel in picture.panels:
-        y = np.concatenate([line.y[~np.isnan(line.y)] for line in panel.lines])
-        low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
-        low -= (high - low or 1.0) / 8
+        low, high = _ends_of_lines(panel.lines)
         rows = []
         for line in filter(lambda line: len(line.x), panel.lines):
             is_gap = line.x != np.floor(line.x)
