@@ -610,7 +610,7 @@ def without_values(
     runs: Iterable[str], paths: Iterable[str], specs: Sequence[Spec] = ()
 ) -> compare.QueryValues:
     """The runs to compare, whose values stay on the cluster."""
-    compared = tuple(map(compare.ComparedRun, runs, paths))
+    compared = tuple(map(compare.ComparedSystem, runs, paths))
     metrics = tuple(map(compare.ComparedMetric.of, specs))
     return compare.QueryValues((), compared, metrics, np.empty((len(compared), len(specs), 0)))
 
@@ -631,7 +631,7 @@ def comparison(
     places = [*map(job.specs.index, specs)]
     values = without_values(job.runs, job.paths, specs)
     summary: SparkSummary = complete(summarized(job._replace(pairs=pairs)))  # type: ignore[assignment]
-    compared_runs = map(compare.ComparedRun, job.runs, job.paths, coverage_of_runs(summary))
+    compared_runs = map(compare.ComparedSystem, job.runs, job.paths, coverage_of_runs(summary))
     values = replace(values, compared=tuple(compared_runs))
     shortfalls = values.shortfalls(options.min_coverage)
     tested = [

@@ -102,7 +102,7 @@ class Replicates:
 
 
 @dataclass(frozen=True, eq=False)
-class ComparedRun:
+class ComparedSystem:
     """A run that is compared, or a system of several."""
 
     name: str
@@ -111,12 +111,12 @@ class ComparedRun:
     judged: JudgedQueries | None = None  # None where at most its coverage of all queries is known
     replicates: Replicates | None = None  # of a system
 
-    def select(self, positions: Ints) -> ComparedRun:
+    def select(self, positions: Ints) -> ComparedSystem:
         """The same for some of the queries."""
         judged = self.judged and self.judged.select(positions)
         return replace(self, judged=judged, replicates=self.replicates and self.replicates.select(positions))
 
-    def covering(self, name: str) -> ComparedRun:
+    def covering(self, name: str) -> ComparedSystem:
         """With the coverage of its own queries, where it is known. name: what is said of these queries."""
         if self.judged is None or self.coverage is None:
             return self
@@ -128,7 +128,7 @@ class QueryValues:
     """The values of R runs for M metrics and Q queries."""
 
     queries: tuple[str, ...] = field(repr=False)
-    compared: tuple[ComparedRun, ...]
+    compared: tuple[ComparedSystem, ...]
     metrics: tuple[ComparedMetric, ...]
     values: Floats = field(repr=False)  # (R, M, Q), NaN where one is undefined or a query does not count
     weights: Floats | None = field(repr=False, default=None)  # of the queries, (Q,); None: all count alike
@@ -148,7 +148,7 @@ class QueryValues:
         return cls(
             queries=tuple(results.queries),
             compared=tuple(
-                ComparedRun(run.name, run.path, coverage(results, r), JudgedQueries.of(results, r))
+                ComparedSystem(run.name, run.path, coverage(results, r), JudgedQueries.of(results, r))
                 for r, run in enumerate(results.runs)
             ),
             metrics=tuple(map(ComparedMetric.of, specs)),
@@ -235,7 +235,7 @@ class QueryValues:
             )
             coverage = fewest.coverage and fewest.coverage._replace(name=name)
             replicates = Replicates(tuple(self.runs[r] for r in runs), self.values[runs])
-            compared.append(ComparedRun(name, name, coverage, fewest.judged, replicates))
+            compared.append(ComparedSystem(name, name, coverage, fewest.judged, replicates))
             with np.errstate(invalid="ignore"):
                 values.append(replicates.values.mean(axis=0))
         return replace(self, compared=tuple(compared), values=np.array(values))

@@ -22,7 +22,7 @@ from gradeval.arrays import Bools
 from gradeval.commands.compare.compare import (
     LARGEST,
     ComparedMetric,
-    ComparedRun,
+    ComparedSystem,
     Comparison,
     QueryValues,
     compare_values,
@@ -344,7 +344,7 @@ def _values(
         present = len(queries) - int(missing.sum())
         coverage = Coverage(table.name, table.path, present, len(queries), "queries")
         judged = JudgedQueries(np.ones(len(queries), np.bool_), missing)
-        runs.append(ComparedRun(table.name, table.path, coverage, judged))
+        runs.append(ComparedSystem(table.name, table.path, coverage, judged))
         about_missing = Notice(NoticeKind.MISSING_VALUES, table.name, 0, excluded, rule=rule)
         notices += _of_queries(about_missing, queries, missing)
         for row, column in zip(of_table, columns, strict=True):

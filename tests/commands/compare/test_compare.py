@@ -18,7 +18,7 @@ import gradeval
 from gradeval.commands.compare.command import FORMATS
 from gradeval.commands.compare.compare import (
     ComparedMetric,
-    ComparedRun,
+    ComparedSystem,
     Comparison,
     Judged,
     QueryValues,
@@ -47,7 +47,7 @@ def table(runs: dict[str, dict[str, list[float]]], queries=None, lower=()) -> Qu
     values = np.array([[of[metric] for metric in metrics] for of in runs.values()], np.float64)
     queries = queries or [f"q{i:02}" for i in range(values.shape[2])]
     columns = tuple(ComparedMetric(metric, metric, metric not in lower) for metric in metrics)
-    compared = tuple(ComparedRun(run, f"{run}.run") for run in runs)
+    compared = tuple(ComparedSystem(run, f"{run}.run") for run in runs)
     return QueryValues(tuple(queries), compared, columns, values)
 
 
@@ -326,9 +326,9 @@ def odd_comparison(**options: Any) -> Comparison:
     values = QueryValues(
         ODD_IDS,
         (
-            ComparedRun("bm25_k1", "bm25_k1.run"),
-            ComparedRun('neural,"2"', "-"),
-            ComparedRun("=\x1b", "=\x1b.txt"),
+            ComparedSystem("bm25_k1", "bm25_k1.run"),
+            ComparedSystem('neural,"2"', "-"),
+            ComparedSystem("=\x1b", "=\x1b.txt"),
         ),
         (ComparedMetric("nDCGphi@10", "nDCGφ@10"), ComparedMetric("seconds", "seconds", False)),
         np.array([ndcg, seconds]).transpose(1, 0, 2).astype(float),
@@ -380,7 +380,7 @@ def test_an_end_of_0_that_is_excluded(won: int, lost: int, verdict: str) -> None
     numbers = np.array([[np.zeros(60)], [changes]])
     queries = tuple(map(str, range(60)))
     of_runs = QueryValues(
-        queries, (ComparedRun("a", "a"), ComparedRun("b", "b")), (ComparedMetric("RR", "RR"),), numbers
+        queries, (ComparedSystem("a", "a"), ComparedSystem("b", "b")), (ComparedMetric("RR", "RR"),), numbers
     )
     comparison = compare_values(of_runs, CompareOptions(test="wilcoxon"))
     assert comparison.comparisons[0].verdict == verdict
