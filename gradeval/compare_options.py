@@ -187,9 +187,10 @@ class CompareOptions(opts.OptionTable, init=False):
         if any(group == ALL for group, _ in self.by):
             raise OptionError(f"a group of queries is named '{ALL}', which stands for all queries. Rename it")
         if self.all_pairs and self.baseline is not None:
-            raise OptionError("baseline and all_pairs are mutually exclusive")
+            raise OptionError("baseline and all_pairs are mutually exclusive", "baseline", "all_pairs")
         if self.bounds and self.replicates:
-            raise OptionError("bounds and replicates are mutually exclusive: bounds are of differences of runs")
+            reason = "bounds are of differences of runs"
+            raise OptionError(f"bounds and replicates are mutually exclusive: {reason}", "bounds", "replicates")
         if self.test == TUKEY and not self.all_pairs:
             raise OptionError("Tukey's test is of all pairs of runs. Add --all-pairs (all_pairs=True)")
         if self.test in (TUKEY, "bootstrap") and self.correction not in (None, "none"):

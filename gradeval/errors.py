@@ -145,7 +145,13 @@ class NoExpectedValueError(MetricError):
 
 
 class OptionError(GradevalError):
-    """An invalid option, or options that are mutually exclusive."""
+    """An invalid option, or options that are mutually exclusive. options: names in the text that a command
+    prints as its line spells them.
+    """
+
+    def __init__(self, text: str, *options: str) -> None:
+        self.options = options
+        super().__init__(text)
 
 
 class UnsuitableOptionError(OptionError):

@@ -206,6 +206,11 @@ class NoticeKind(Enum):
         is_note=True,
     )
     NO_BOUNDS = Row("no bounds over missing judgments are known of {rule}", is_note=True)
+    UNUSED_BASELINE = Row(
+        "no check compares the run with its baseline {subject} ([--max-drop, --no-worse|max_drop, no_worse] "
+        "and others do)",
+        is_note=True,
+    )
     QUERY_ALL = Row("a query is named 'all', like the summary; [-n|summary=False] omits the summary")
     # of comparisons
     MISSING_VALUES = Row(

@@ -670,25 +670,30 @@ class Options(OptionTable, init=False):
 
     def _check_combination(self) -> None:
         if self.tie_range and self.interval:
-            raise OptionError("tie_range and interval are mutually exclusive")
+            raise OptionError("tie_range and interval are mutually exclusive", "tie_range", "interval")
         if self.bounds:
             self._check_bounds()
         if self.unjudged_grade is not None and self.judged_only:
             raise OptionError(
-                "unjudged_grade and judged_only, which removes unjudged documents, are mutually exclusive"
+                "unjudged_grade and judged_only, which removes unjudged documents, are mutually exclusive",
+                "unjudged_grade",
+                "judged_only",
             )
         if self.confidence != self.table["confidence"].default and not self.interval:
-            raise OptionError("confidence requires interval")
+            raise OptionError("confidence requires interval", "confidence", "interval")
 
     def _check_bounds(self) -> None:
+        names = "bounds", "judged_only", "unjudged_grade", "ties", "no_relevant"
         if self.judged_only:
-            raise OptionError("bounds and judged_only are mutually exclusive: no documents are unjudged then")
+            reason = "no documents are unjudged then"
+            raise OptionError(f"bounds and judged_only are mutually exclusive: {reason}", *names)
         if self.unjudged_grade is not None:
-            raise OptionError("bounds and unjudged_grade, which gives them a grade, are mutually exclusive")
+            reason = "unjudged_grade, which gives them a grade"
+            raise OptionError(f"bounds and {reason}, are mutually exclusive", *names)
         if self.ties not in (None, *RULES_OF_RANKS):
-            raise OptionError(f"bounds require ties=trec or input, not {self.ties}")
+            raise OptionError(f"bounds require ties=trec or input, not {self.ties}", *names)
         if self.no_relevant == "skip":
-            raise OptionError("bounds require no_relevant=0 or 1: skip is no value of queries")
+            raise OptionError("bounds require no_relevant=0 or 1: skip is no value of queries", *names)
 
     def to_dict(self) -> dict[str, object]:
         """The options that affect the values, as JSON types."""

@@ -166,7 +166,8 @@ def test_each_kind_has_a_sentence() -> None:
     }
     of_qrels = {NoticeKind.SUBTOPICS, NoticeKind.UNLABELLED, NoticeKind.UNSCALED_ELSEWHERE, NoticeKind.MERGED}
     of_options = {NoticeKind.CUT, NoticeKind.EXCLUDED, NoticeKind.EXCLUDED_JUDGMENTS, NoticeKind.NO_BOUNDS}
-    assert notes == {*of_qrels, NoticeKind.JUDGED_UNKNOWN, NoticeKind.IDS_UNKNOWN, *of_runs, *of_options}
+    others = {NoticeKind.JUDGED_UNKNOWN, NoticeKind.IDS_UNKNOWN, NoticeKind.UNUSED_BASELINE}
+    assert notes == {*of_qrels, *of_runs, *of_options, *others}
 
 
 def said(kind: NoticeKind, *notices: dict[str, Any], runs: int = 4) -> str:

@@ -47,6 +47,8 @@ def with_job(formats: Iterable[str] = (), otherwise: str = "tsv") -> Callable[[A
             job = Job(values, tuple(formats), otherwise)
             try:
                 code = function(job, **values) or 0
+            except errors.OptionError as error:
+                raise as_typed(error) from None
             except BrokenPipeError:  # the consumer closed the pipe; warnings are still of interest
                 code = 0
             finally:
@@ -495,6 +497,20 @@ def lines_of(error: errors.GradevalError) -> list[str]:
     """The lines of an error, which begin with the name of a file, or with our name."""
     ours = "" if isinstance(error, (errors.InputError, errors.InputErrors)) else "gradeval: "
     return [ours + line for line in str(error).split("\n")]
+
+
+def as_typed(error: errors.GradevalError) -> errors.GradevalError:
+    """An error of options of the command line, with their names as they are typed there."""
+    if not isinstance(error, errors.OptionError):
+        return error
+    context = click.get_current_context()
+    flags = {str(p.name): max(p.opts, key=len) for p in context.command.params if p.name in error.options}
+    if not any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in flags):
+        return error
+    text = str(error)
+    for name, flag in flags.items():
+        text = re.sub(rf"\b{name}\b", flag, text, count=1)
+    return errors.OptionError(text)
 
 
 def on_terminal(stream: str = "stdout") -> bool:

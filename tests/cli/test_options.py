@@ -174,9 +174,9 @@ def test_bounds() -> None:
     assert "no bounds over missing judgments: tau: metrics with bounds: AP" in fails(
         "q", "r", "--bounds", "-m", "tau"
     )
-    assert fails("q", "r", "--bounds", "-J").startswith(
-        "gradeval: bounds and judged_only are mutually exclusive"
-    )
+    says = "gradeval: --bounds and --judged-only are mutually exclusive: no documents are unjudged then"
+    assert says in fails("q", "r", "--bounds", "-J")
+    assert "gradeval: --bounds require --ties=trec or input" in fails("q", "r", "--bounds", "--ties", "best")
 
 
 def test_interval() -> None:

@@ -154,7 +154,7 @@ def fuse(runs: Any, qrels: Any = None, **options: Unpack[FuseKeywords]) -> Fusio
 def fusing_of(qrels: Any, runs: Runs, options: FuseOptions, evaluation: Options) -> Fusing:
     """Read the runs, and choose the weights where these are tuned. Raises GradevalError."""
     if options.tune is not None and qrels is None:
-        raise OptionError("tune needs qrels (--qrels FILE)")
+        raise OptionError("tune needs qrels", "tune", "qrels")
     evaluation = with_excluded(evaluation)
     check_labels(runs)
     judged, opened = open_inputs(qrels, runs, evaluation)
@@ -162,7 +162,7 @@ def fusing_of(qrels: Any, runs: Runs, options: FuseOptions, evaluation: Options)
         raise OptionError(f"fuse needs two or more runs, not {len(opened)}")
     weights = options.weights or (1.0,) * len(opened)
     if len(weights) != len(opened):
-        raise OptionError(f"weights: there are {len(weights)} for {len(opened)} runs")
+        raise OptionError(f"weights: there are {len(weights)} for {len(opened)} runs", "weights")
     jobs = evaluation.jobs or default_jobs()
     rankings = Rankings.of(names_of(opened), opened, options, jobs)
     tuning = None if options.tune is None else tuned(rankings, judged, options, evaluation)

@@ -98,12 +98,14 @@ class FuseOptions(opts.OptionTable, init=False):
 
     def _check_combination(self) -> None:
         if self.method == RRF and self.norm is not None:
-            raise OptionError("norm applies to the methods sum and wsum only; rrf fuses ranks")
+            raise OptionError("norm applies to the methods sum and wsum only; rrf fuses ranks", "norm")
         if self.method != RRF and self.k is not None:
-            raise OptionError(f"k applies to the method rrf only; {self.method} fuses scores")
+            raise OptionError(f"k applies to the method rrf only; {self.method} fuses scores", "k")
         if self.method == SUM and (self.weights is not None or self.tune is not None):
-            raise OptionError("method=sum has no weights: choose wsum or rrf")
+            raise OptionError("method=sum has no weights: choose wsum or rrf", "method")
         if self.tune is None and (self.folds is not None or self.step is not None):
-            raise OptionError("folds and step are of tune, which chooses the weights by a metric")
+            reason = "tune, which chooses the weights by a metric"
+            raise OptionError(f"folds and step are of {reason}", "folds", "step", "tune")
         if self.weights is not None and self.tune is not None:
-            raise OptionError("weights and tune are mutually exclusive: tune chooses the weights")
+            reason = "tune chooses the weights"
+            raise OptionError(f"weights and tune are mutually exclusive: {reason}", "weights", "tune")

@@ -91,7 +91,8 @@ class _Tuner:
         counted = np.flatnonzero(~np.isnan(values).all(axis=0))
         if len(counted) < self.options.fold_count:
             raise OptionError(
-                f"folds: {self.options.fold_count} need as many queries, and there are {len(counted)}"
+                f"folds: {self.options.fold_count} need as many queries, and there are {len(counted)}",
+                "folds",
             )
         fold_of = np.full(values.shape[1], -1)
         fold_of[counted] = np.arange(len(counted)) % self.options.fold_count
@@ -184,7 +185,8 @@ def _grid(steps: int, runs: int) -> Floats:
     count = math.comb(steps + runs - 1, runs - 1)
     if count > _MOST:
         raise OptionError(
-            f"step: there are {count:,} weights of {runs} runs, more than {_MOST:,}. Choose a larger one"
+            f"step: there are {count:,} weights of {runs} runs, more than {_MOST:,}. Choose a larger one",
+            "step",
         )
     return np.array(list(_compositions(steps, runs))) / steps
 

@@ -11,11 +11,11 @@ import click
 from click.core import ParameterSource
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, command_runner, echo_error, input_files, lines_of, with_job, write
+from gradeval.cli.job import Job, as_typed, command_runner, echo_error, input_files, lines_of, with_job, write
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError
 from gradeval.file_formats import LabelledRuns, labelled
-from gradeval.notices import OF_QRELS, Notices, lines
+from gradeval.notices import OF_QRELS, NoticeKind, Notices, lines
 from gradeval.options import Options
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def gate_command(
         if updated and results is not None and report.exit_code == 0:
             gate.check_baseline(results, updated.path, settings.least_coverage)
     except GradevalError as error:
-        problem = _problem(error, path, file)
+        problem = as_typed(_problem(error, path, file))
         job.report(lines_of(problem))
         report = gate.GateReport(problems=tuple(str(problem).split("\n")))
         results = rankings = None
@@ -253,7 +253,8 @@ def _judged(
 
     qrels, run = files
     if run is None and not options.features and (settings.of_metrics or not judges):
-        raise click.UsageError("Missing argument 'RUN'.")
+        why = f" {gate.needs_qrels(settings.of_metrics[0])}." if settings.of_metrics else ""
+        raise click.UsageError(f"Missing argument 'RUN'.{why}")
     results = rankings = None
     runs = LabelledRuns([labelled(qrels)])
     with job.running():
@@ -453,6 +454,9 @@ class _Reports:
             errors = dict.fromkeys(str(run.error) for run in judged.results.failed)
             return GateReport(problems=tuple("\n".join(errors).split("\n")))
         report = judge_all(*judged, settings, allow=job.allow, worst=worst)
+        if click.get_current_context().params["update_baseline"]:  # RUN may replace it
+            notices = Notices(report.notices).without(NoticeKind.UNUSED_BASELINE)
+            report = replace(report, notices=tuple(notices))
         runs = len(report.coverage)
         if report.counts["error"] == len(report.outcomes):  # the reason comes first, and nothing else
             return report

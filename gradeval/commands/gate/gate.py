@@ -297,7 +297,7 @@ class CheckOutcome:
     low: float = math.nan  # of the interval of the difference
     high: float = math.nan
     n: int = 0
-    reason: str = ""  # why it could not be judged
+    reason: str = ""  # why it could not be judged, or has no bounds
     worst: tuple[WorstQuery, ...] = ()  # that count most against a check that did not hold
     exceeds: bool = False  # whether the mean is better by more than is tolerated below the baseline's
     # of the margin over the judgments that are missing, where these bounds are asked for and known
@@ -575,6 +575,14 @@ def evaluate_to_gate(
     return results
 
 
+def needs_qrels(check: Check) -> str:
+    """That a check of metrics needs QRELS, and which do not."""
+    return (
+        f"'{check}' is a check of a metric, which needs QRELS and RUN; without QRELS, checks are of rankings: "
+        "RBO, overlap@k, jaccard@k, AO@k, same@k and same_set@k"
+    )
+
+
 def judge_all(
     results: Results | None,
     rankings: RankingValues | None,
@@ -592,10 +600,13 @@ def judge_all(
     if rankings is not None:
         reports.append(judge_rankings(rankings, settings, worst))
     outcome_of = {outcome.check: outcome for report in reports for outcome in report.outcomes}
+    notices = dict.fromkeys(notice for report in reports for notice in report.notices)
+    if settings.baseline is not None and not any(check.needs_baseline for check in settings.checks):
+        notices[Notice(NoticeKind.UNUSED_BASELINE, reports[0].coverage[BASELINE].name, 1)] = None
     return replace(
         reports[0],
         outcomes=tuple(outcome_of[check] for check in settings.checks),
-        notices=tuple(dict.fromkeys(notice for report in reports for notice in report.notices)),
+        notices=tuple(notices),
     )
 
 
@@ -668,9 +679,10 @@ def judge(
         else:
             judge_check = _against_baseline if check.needs_baseline else _require
             outcome = judge_check(check, by_group[check.group], worst)
-        outcome = _with_bounds(outcome, by_group[check.group], bounded.get(check.spec))
         undefined = "" if NoticeKind.UNDEFINED in allow else _undefined(check, results, percent_defined)
-        if reason := outcome.reason or undefined or next(filter(None, lacks), ""):
+        reason = outcome.reason or undefined or next(filter(None, lacks), "")
+        outcome = _with_bounds(outcome, by_group[check.group], bounded.get(check.spec))
+        if reason:
             outcome = replace(outcome, verdict="error", reason=reason)
         outcomes.append(outcome)
     return GateReport(
@@ -902,7 +914,7 @@ def _with_bounds(outcome: CheckOutcome, results: Results, limits: DifferenceLimi
     of_queries = values.metrics[0].sign * np.array([limits[query] for query in values.queries]).T
     gains, lowest, highest = _gains(values), of_queries.min(axis=0), of_queries.max(axis=0)
     if np.isnan(lowest).all():
-        return outcome
+        return replace(outcome, reason=f"no bounds over missing judgments are known of {check.metric}")
     if check.kind == MAX_QUERY_DROP:
         margins = [outcome.bound - _share_below(of_world, -check.amount) for of_world in (lowest, highest)]
     else:
@@ -1094,7 +1106,7 @@ def read_config(
 def _wants_bounds(wanted: Iterable[bool], checks: Iterable[Check]) -> bool:
     """Whether any of these wants bounds. Raises OptionError where no check can have them."""
     if any(wanted) and not any(check.needs_baseline and not check.measure for check in checks):
-        raise OptionError("bounds need checks of metrics against a baseline")
+        raise OptionError("bounds need checks of metrics against a baseline", "bounds")
     return any(wanted)
 
 

@@ -32,7 +32,7 @@ class HistoryChoice(NamedTuple):
         if not (path is None or isinstance(path, (str, os.PathLike))):
             raise OptionError(f"history must be the path of a file, not {described(path)}")
         if window is not None and path is None:
-            raise OptionError("window requires history (--history FILE)")
+            raise OptionError("window requires history", "window", "history")
         return HistoryChoice(path, None if window is None else read_option("window", _LINES, window))
 
     def is_baseline(self, baseline: Any) -> bool:

@@ -189,7 +189,7 @@ def _message(outcome: gate.CheckOutcome, digits: Digits) -> str:
     value, bound, bounds, margin = texts(outcome, digits).values()
     could_be = "" if bounds == ABSENT else f", with missing judgments {bounds}"
     numbers = f"value {value}, bound {bound}, margin {margin}{could_be}"
-    return f"{outcome.verdict}: {outcome.reason or numbers}"
+    return f"{outcome.verdict}: {outcome.reason if outcome.verdict == 'error' else numbers}"
 
 
 def junit(report: gate.GateReport, digits: Digits) -> str:

@@ -37,4 +37,4 @@ class PoolOptions(opts.OptionTable, init=False):
 
     def _check_combination(self) -> None:
         if (self.order == SAMPLE) != (self.size is not None):
-            raise OptionError("order=sample and size require each other")
+            raise OptionError("order=sample and size require each other", "order", "size")

@@ -137,9 +137,9 @@ def pool_of(
 ) -> Pool:
     """Raises GradevalError."""
     if evaluation.judged_only:
-        raise OptionError("judged_only leaves no unjudged documents")
+        raise OptionError("judged_only leaves no unjudged documents", "judged_only")
     if evaluation.unjudged_grade is not None:
-        raise OptionError("unjudged_grade leaves no unjudged documents")
+        raise OptionError("unjudged_grade leaves no unjudged documents", "unjudged_grade")
     evaluation = with_excluded(evaluation)
     judged, opened = open_inputs(qrels, runs, evaluation)
     if options.order is None:

@@ -74,6 +74,12 @@ def test_a_check_that_missing_judgments_could_turn_is_inconclusive() -> None:
     shares = outcomes["max-query-drop nDCG@10 0.5 in 5%"]
     assert (shares["lower_bound"], shares["upper_bound"]) == pytest.approx((0.01, 0.05))
     assert "lower_bound" not in outcomes["AP >= 0.5"] and "lower_bound" not in outcomes["max-drop bpref 0.3"]
+    reasons = {text: outcome["reason"] for text, outcome in outcomes.items() if outcome["reason"]}
+    assert reasons == {"max-drop bpref 0.3": "no bounds over missing judgments are known of bpref"}
+    fails_without = f"{qrels} {hybrid} --baseline {bm25} --bounds --quiet --max-drop 'bpref 0'"
+    done = gate(f"{fails_without} --no-worse AP --github")
+    assert "max-drop bpref 0: no bounds over missing judgments are known of bpref." in done.out
+    assert "max-drop bpref 0: failed: value" in done.err  # and not the reason in place of the numbers
     Path("groups").write_text("".join(f"{query}\tlate\n" for query in range(430, 451)))
     turned = gate(f"{qrels} {bm25} --baseline {hybrid} --max-drop 'nDCG@10[late] 0.05' --by groups --bounds")
     assert "inconclusive" in turned.out and "bounds of margin" in turned.out  # and failed without bounds
@@ -89,11 +95,19 @@ def test_a_check_that_missing_judgments_could_turn_is_inconclusive() -> None:
     ]
 
 
+def test_a_baseline_without_a_check() -> None:
+    said = "note: no check compares the run with its baseline fair (--max-drop, --no-worse and others do)"
+    assert said in gate("qrels good.run --baseline fair.run --require 'AP > 0'").err
+    assert said not in gate("qrels good.run --baseline fair.run --require 'AP > 0' --max-drop 'AP 1%'").err
+    save("fair")  # which RUN replaces
+    assert said not in gate("qrels good.run --baseline fair.json --require 'AP > 0' --update-baseline").err
+
+
 def test_what_leaves_a_gate_no_bounds() -> None:
     save("good")
     says = "good.json: results have no ids of unjudged documents"
     assert says in gate("qrels fair.run --baseline good.json --max-drop 'nDCG@10 1%' --bounds").err
-    says = "bounds need checks of metrics against a baseline"
+    says = "gradeval: --bounds need checks of metrics against a baseline"
     assert says in gate("qrels fair.run --require 'AP > 0' --bounds").err
     says = "no bounds over missing judgments: tau"
     assert says in gate("qrels fair.run --baseline good.run --no-worse tau --bounds").err

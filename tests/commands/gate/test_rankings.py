@@ -128,7 +128,8 @@ def test_what_cannot_be_judged() -> None:
     ("--baseline old.run --require 'AP>=1 in 95%'", "only measures of rankings take a share of the queries"),
     ("--baseline old.run --max-drop 'AO@5 0.1'", "already compare the run with its baseline"),
     ("--baseline old.run --require AO@5[head]>=1", "measures of rankings cannot be checked by group"),
-    ("--baseline old.run --require AP>=1", "Missing argument 'RUN'."),
+    ("--baseline old.run --require AP>=1", "Missing argument 'RUN'. 'AP >= 1' is a check of a metric, which"),
+    ("--baseline old.run --require RBO>=0 --require tau>=1", "'tau >= 1' is a check of a metric, which"),
 ])  # fmt: skip
 def test_usage(line: str, said: str) -> None:
     import shlex

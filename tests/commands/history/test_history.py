@@ -211,7 +211,7 @@ def test_wrong_lines(line: str, message: str) -> None:
     (["qrels", "good.run", "--history", "h", "--label", "n=1", "--label", "value=2"], "a member of this name"),
     (
         ["gate", "qrels", "good.run", "--require", "AP > 0", "--window", "5"],
-        "window requires history (--history FILE)",
+        "--window requires --history",
     ),
     (["gate", "qrels", "good.run", "--require", "AP > 0", "--junit", "h", "--history", "h"], "the same file"),
     (["gate", "qrels", "good.run", "--require", "coverage > 0", "--history", "h"], "all are of coverage"),
