@@ -145,12 +145,10 @@ class NoExpectedValueError(MetricError):
 
 
 class OptionError(GradevalError):
-    """An invalid option, or options that are mutually exclusive. options: names in the text that a command
-    prints as its line spells them.
-    """
+    """An invalid option, or options that are mutually exclusive."""
 
     def __init__(self, text: str, *options: str) -> None:
-        self.options = options
+        self.options = options  # names in the text that a command prints as its line spells them
         super().__init__(text)
 
 
