@@ -6,8 +6,6 @@
 Everything heavy is imported when it is first used.
 """
 
-from __future__ import annotations
-
 # every public name once, by module; `python tests/test_keywords.py` writes them for type checkers and editors
 _NAMES = {
     "commands.batch.batch": "Batch batch",
