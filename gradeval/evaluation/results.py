@@ -599,15 +599,17 @@ class Results(Record, WithNotices, eq=False):
     __iter__ = None  # it is no sequence
 
     def means_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """The means as a data frame: a row for each run, the index in pandas, a column for each metric."""
+        """The means as a data frame: a row for each run, the index in pandas, a column for each metric, by the
+        name that it was asked for. That of a measure of ir_measures is str(measure): frame[str(nDCG@10)].
+        """
         columns: dict[str, Any] = {"run": [run.name for run in self.runs]}
         shown = ((m, spec) for m, spec in enumerate(self.specs) if is_summarized(spec))
         columns |= {self.asked.get(spec, str(spec)): self.means[:, m] for m, spec in shown}
         return frame_of(columns, library, ["run"])
 
     def per_query_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """The values as a data frame: a row for each query and run (the index in pandas), a column a metric;
-        where values have bounds, those of AP are 'AP lower_bound' and 'AP upper_bound'.
+        """The values as a data frame: a row for each query and run (the index in pandas), a column a metric,
+        named as in means_frame(); where values have bounds, those of AP are 'AP lower_bound' and 'AP upper_bound'.
         """
         _check_utf8("run", [run.name for run in self.runs])
         _check_utf8("query", self.queries)

@@ -38,6 +38,10 @@ def test_measures_of_ir_measures() -> None:
     assert results.means_frame("polars").columns == ["run", "nDCG@10", "MRR@10"]
     with pytest.raises(KeyError):
         scores[reciprocal]
+    several = [measure, ir_measures.nDCG(dcg="exp-log2") @ 10, ir_measures.AP(rel=2)]
+    results = gradeval.evaluate(QRELS, RUNS, several)
+    for frame in (results.means_frame("polars"), results.per_query_frame("polars")):
+        assert {*map(str, several)} < {*frame.columns}
 
 
 def test_names_that_results_show() -> None:
