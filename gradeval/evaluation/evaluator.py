@@ -24,7 +24,7 @@ from gradeval.evaluation.caveats import (
 from gradeval.evaluation.outcome import Evaluated, ReducedRun, check_common, without_relevant
 from gradeval.evaluation.outcome import evaluate as evaluate_run
 from gradeval.evaluation.plan import EvaluationSetting, Plan
-from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult
+from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult, notices_warned
 from gradeval.evaluation.runs import check_labels, names_by_path, path_of, separate_runs, with_saved
 from gradeval.evaluation.score import check_expected
 from gradeval.formats.sources import Source, Watch
@@ -82,7 +82,7 @@ def evaluate(
     plan = plan.replace(keeps_unjudged=plan.options.bounds)
     check_errors(errors)
     results = accepted(evaluate_all(plan, *with_saved(qrels, separate)), errors)
-    return warned(results.replace(asked=asked_names(names)))
+    return warned(results.replace(asked=asked_names(names)), notices_warned(qrels, runs))
 
 
 def evaluate_all(

@@ -218,6 +218,8 @@ class SavedResult(Record, eq=False):
     canonical names.
     """
 
+    has_documents = False
+
     path: str
     sha256: str
     qrels_sha256: str | None
@@ -292,6 +294,7 @@ class Results(Record, WithNotices, eq=False):
     """
 
     layout = "gradeval.evaluation.layout"
+    has_documents = False  # as qrels and runs have
 
     qrels: str
     qrels_sha256: str | None
@@ -609,7 +612,8 @@ class Results(Record, WithNotices, eq=False):
 
     def per_query_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
         """The values as a data frame: a row for each query and run (the index in pandas), a column a metric,
-        named as in means_frame(); where values have bounds, those of AP are 'AP lower_bound' and 'AP upper_bound'.
+        named as in means_frame(); where values have bounds, those of AP are 'AP lower_bound' and
+        'AP upper_bound'.
         """
         _check_utf8("run", [run.name for run in self.runs])
         _check_utf8("query", self.queries)
@@ -757,12 +761,23 @@ def _check_utf8(label: str, names: Sequence[str]) -> None:
         raise GradevalError(message) from None
 
 
-def notices_warned(*given: Any) -> list[Notice]:
-    """What was warned of when Results among these were evaluated; load() warns of nothing."""
-    items = chain.from_iterable(data if isinstance(data, (list, tuple)) else [data] for data in given)
-    results = (item for item in items if isinstance(item, Results))
-    evaluated = (result for result in results if all(run.missing is not None for run in result.runs))
-    return [*chain.from_iterable(result.notices for result in evaluated)]
+def notices_warned(qrels: Any, *runs: Any) -> list[Notice]:
+    """What was warned of when Results among these were evaluated; load() warns of nothing. Where all runs are
+    Results it is of no run too: they may be named otherwise.
+    """
+    items = [item for data in runs if data is not None for item in _items(data)] or _items(qrels)
+    results = [item for item in items if isinstance(item, Results)]
+    evaluated = [result for result in results if all(run.missing is not None for run in result.runs)]
+    notices = [*chain.from_iterable(result.notices for result in evaluated)]
+    is_all = len(evaluated) == len(items)
+    return [*notices, *(notice.replace(subject="") for notice in notices if is_all)]
+
+
+def _items(data: Any) -> Sequence[Any]:
+    """The runs that these data may be."""
+    if isinstance(data, Mapping):
+        return [*data.values()] if Results in set(map(type, data.values())) else [data]
+    return data if isinstance(data, (list, tuple)) else [data]
 
 
 def is_summarized(spec: Spec) -> bool:

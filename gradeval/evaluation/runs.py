@@ -45,17 +45,20 @@ def _separate(runs: Any) -> Iterator[LabelledRun]:
     else:
         items = _listed(runs)
         is_run = bool(items) and (is_row(items[0]) or _is_record(items[0]))
+        if isinstance(runs, (set, frozenset)) and not is_run:
+            hint = "Give runs as a list, and a ranking as {query: [document, …]}"
+            raise InputError("runs", f"{described(runs)} is a set, which has no order", hint=hint)
         yield from [(None, items)] if is_run else chain.from_iterable(map(_files, items))
 
 
 def _are_rankings(mapping: Mapping[Any, Any]) -> bool:
     """Whether each query has documents without a dict: ids, the best first, or (document, score) pairs, which
-    are read; a set of ids or an array, which is an error of a run.
+    or an array of ids, which are read; a set of ids or an array of numbers, which is an error of a run.
     """
 
     def is_ranking(value: Any) -> bool:
         if isinstance(value, np.ndarray):
-            return value.ndim == 1 and value.dtype.kind in "biufUS"
+            return value.ndim == 1
         if not isinstance(value, (list, tuple, set, frozenset)):
             return False
         return all(isinstance(item, (str, int)) for item in value) or shapes.are_pairs(value)
@@ -69,7 +72,7 @@ def _is_record(item: Any) -> bool:
     """Whether it is a row by the names of columns, not a run {query: {document: score}}."""
     from gradeval.formats.shapes import are_names
 
-    parts = (Mapping, list, tuple, np.ndarray)
+    parts = (Mapping, list, tuple, set, frozenset, np.ndarray)
     if not isinstance(item, Mapping):
         return False
     are_parts = [isinstance(value, parts) for value in item.values()]
@@ -88,7 +91,9 @@ def _has_runs(mapping: Mapping[Any, Any]) -> bool:
     values = mapping.values()
     # a run has no mappings in its mappings, of which the first value decides
     first = next((value for run in values if isinstance(run, Mapping) for value in run.values()), None)
-    is_column = isinstance(first, (list, tuple)) or bool(getattr(first, "ndim", 0))  # or a ranking
+    is_column = isinstance(first, (list, tuple, set, frozenset)) or bool(
+        getattr(first, "ndim", 0)
+    )  # or a ranking
     if isinstance(first, Mapping) or is_column:
         return True
     # most are dicts, which a look at the type tells in a tenth of the time

@@ -11,7 +11,7 @@ import os
 import re
 import struct
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from contextlib import suppress
 from datetime import date, time, timedelta
 from functools import cache
@@ -36,7 +36,7 @@ QUERY, DOCUMENT, SUBTOPIC = "query id", "document id", "subtopic"  # what messag
 A_TIME = "is a time, neither text nor number. Cast it to one of these"
 ROWS = "each row must be (query, document, number)"
 ROWS_OF_SUBTOPICS = "each row must be (query, subtopic, document, number)"
-FILES_BY_PATH = "files are given by their paths, and lists {query: [document, …]} in JSON files"
+_NO_ROW = "files are given by their paths, and rankings as {query: [document, …]}"
 _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _NO_LABEL = re.compile(r"the grade(?: \(column .*\))? (?:is missing|nan is not a finite number)$", re.DOTALL)
 _SEPARATOR = "\0"  # no id has one, as in files
@@ -375,7 +375,7 @@ class Nested(Data):
             return dict(documents.items())
         message = f"{described(documents)} is not a dict {{document: {self.number}}}"
         hint = ""
-        if isinstance(documents, (list, tuple, set, frozenset)):
+        if isinstance(documents, (list, tuple, set, frozenset, np.ndarray)):
             hint = "All queries of a run may have lists of documents, the best first; all of qrels sets"
         raise InputError(self.name, f"query {_named(query)}: {message}", hint=hint)
 
@@ -492,7 +492,9 @@ def tuples(path: str, rows: list[Any], number: str, places: Sequence[int] = (0, 
 def _tuple(row: Any, path: str, line: int, count: int) -> tuple[Any, ...]:
     with readable(path, ROWS if count == 3 else ROWS_OF_SUBTOPICS, line):
         if isinstance(row, (str, bytes)):
-            raise TypeError(f"{shown(os.fsencode(row))} is a string; {FILES_BY_PATH}")
+            raise TypeError(f"{shown(os.fsencode(row))} is a string; {_NO_ROW}")
+        if isinstance(row, (Set, Mapping)) or not (hasattr(row, "__iter__") or hasattr(row, "__len__")):
+            raise TypeError(f"{described(row)} is not one; {_NO_ROW}")
         items = tuple(row)
         if len(items) != count:
             message = f"{described(row)} has {many(len(items), 'item', 'items')}"

@@ -33,6 +33,12 @@ def are_pairs(documents: Any) -> bool:
     return are_rows and all(isinstance(row[0], str) for row in documents)
 
 
+def listed(documents: Any) -> Any:
+    """An array of ids as a list; other data as they are."""
+    are_ids = isinstance(documents, np.ndarray) and documents.ndim == 1 and documents.dtype.kind in "iuUSO"
+    return documents.tolist() if are_ids else documents
+
+
 def nested(data: Mapping[Any, Any], number: str) -> Mapping[Any, Any]:
     """{query: {document: number}}, also of {query: [document, …]}, a run in order, the best first, of
     {query: [(document, score), …]}, and of {query: {document, …}}, the relevant documents of qrels. Raises
@@ -41,6 +47,9 @@ def nested(data: Mapping[Any, Any], number: str) -> Mapping[Any, Any]:
     kinds = {type(documents) for documents in data.values()}
     if number == "grade" and kinds and kinds <= {set, frozenset}:
         return {query: dict.fromkeys(documents, 1) for query, documents in data.items()}
+    if number == "score" and np.ndarray in kinds:
+        data = {query: listed(documents) for query, documents in data.items()}
+        kinds = {type(documents) for documents in data.values()}
     if number != "score" or not kinds or not kinds <= {list, tuple}:
         return data
     runs = {}

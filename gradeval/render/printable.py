@@ -175,9 +175,13 @@ class WithNoticeGroups(WithNotices):
 
 
 def of_kind(notices: Iterable[Notice], informational: bool, shown: Iterable[Notice] = ()) -> list[Notice]:
-    """The notes, or the others, that were not shown."""
+    """The notes, or the others, that were not shown, of the same run or of none."""
     shown = set(shown)
-    return [notice for notice in notices if notice.informational is informational and notice not in shown]
+    return [
+        notice
+        for notice in notices
+        if notice.informational is informational and shown.isdisjoint((notice, notice.replace(subject="")))
+    ]
 
 
 Noticed = TypeVar("Noticed", bound=WithNotices)

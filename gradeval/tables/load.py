@@ -575,6 +575,7 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
     from gradeval.formats import memory, shapes  # imported only when needed
 
     with readable(path, memory.ROWS):
+        check_documents(data, path, number)
         data = data.to_dict() if memory.is_ranx(data) else data
         if (table := shapes.records_of(data)) is not None:
             return open_data(_rows_of_records(table, path, number, options), path, number, options)
@@ -587,7 +588,7 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
 
             return frame(data, path, number, dict(options.columns))
     with readable(path, memory.ROWS):
-        if not hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
+        if not hasattr(data, "__iter__") and (isinstance(data, np.generic) or not hasattr(data, "__getitem__")):
             data_forms = f"{{query: {{document: {number}}}}} or (query, document, {number}) rows"
             hint = f"Give a path, a data frame, {data_forms}"
             fault = "are not qrels" if number == "grade" else "is not a run"
@@ -608,6 +609,16 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
             raise InputError(path, "the rows are dicts, which are not read", hint=hint)
         has_subtopics = number == "grade" and isinstance(first, (tuple, list)) and len(first) == 4
         return memory.tuples(path, rows, number, _places(names) if has_subtopics else (0, 1, 2))
+
+
+def check_documents(data: Any, path: str, number: str) -> None:
+    """Raise InputError for results, and for a set of documents, which has no query."""
+    role = "qrels" if number == "grade" else "run"
+    if getattr(data, "has_documents", None) is False:
+        raise InputError(path, "results have no documents", hint=f"Give the {role} that they were made from")
+    if isinstance(data, (set, frozenset)) and not all(isinstance(row, tuple) for row in data):
+        hint = "Give " + ("{query: {document, …}}" if role == "qrels" else "{query: [document, …]}")
+        raise InputError(path, f"{described(data)} is a set without a query", hint=hint)
 
 
 def _places(names: Sequence[str]) -> list[int]:

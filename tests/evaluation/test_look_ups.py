@@ -99,7 +99,12 @@ def test_warned_once() -> None:
         warnings.filterwarnings("ignore", "only 3 queries")  # which gate alone warns of
         gradeval.gate(QRELS, results, require="AP > 0")
         curve = gradeval.plot.curve(results, metrics="ndcg")
+        for runs in ([results, results], {"a": results, "b": results}, {"a": results}):
+            gradeval.evaluate(QRELS, runs, "AP")
+            gradeval.plot.means(QRELS, runs, "AP")
     assert [row[2] for row in curve.tables[0].rows] == [2, 3]
+    with pytest.warns(gradeval.EvaluationWarning, match="2 of 2 runs lack"):  # one of which is new
+        gradeval.evaluate(QRELS, {"a": results, "b": RUNS["x"]}, "AP")
     with pytest.warns(gradeval.EvaluationWarning, match="not in the run"):
         gradeval.gate(gradeval.load(results.to_dict(per_query=True)), require="AP > 0")
 

@@ -35,6 +35,7 @@ def test_all_shapes_are_read_alike() -> None:
     for qrels in judged:
         np.testing.assert_array_equal(gradeval.evaluate(qrels, RUN, METRICS).means, expected)
     runs: list[Any] = [records(RUN, "score"), columns(records(RUN, "score")), rankings()]
+    runs += [{query: np.array(ids, kind) for query, ids in rankings().items()} for kind in (str, bytes, object)]
     runs.append([{**row, "more": {"x": [1]}, "embedding": [0.5]} for row in runs[0]])
     runs.append({query: [*scores.items()] for query, scores in RUN.items()})
     runs.append({name: np.array(column) for name, column in runs[1].items() if name != "more"})
@@ -59,6 +60,29 @@ def test_what_is_wrong_with_them() -> None:
     del broken[1]["doc_id"]
     raises(gradeval.InputError, ":2: the record has no 'doc_id'", gradeval.evaluate, QRELS, broken, "AP")
     raises(gradeval.InputError, "no query column", gradeval.evaluate, QRELS, [{"a": 1, "b": 2}], "AP")
+    results = gradeval.evaluate(QRELS, RUN, "AP")
+    not_one = "each row must be .*: .* is not one; files are given by their paths, and rankings"
+    cases: list[tuple[Any, str]] = [
+        ({"a", "b"}, "runs: {.*} is a set, which has no order. Give runs as a list"),
+        ([{"a"}, {"b"}], "run1: {'a'} is a set without a query. Give {query: .document"),
+        ([1.0, 2.0], "run1: 1.0 is not a run"),
+        (np.array([1.0, 2.0]), "run1: .*1.0.* is not a run"),
+        ([("q1", "a", 1.0), {"q1", "b", "c"}], f"run1:2: {not_one}"),
+        ([("q1", "a", 1.0), {"q": 1, "d": 2, "s": 3}], f"run1:2: {not_one}"),
+        ({"x": {"q1": {"a"}}}, "x: query 'q1': {'a'} is not a dict"),
+        ([{"q1": {"a"}}], "run1: query 'q1': {'a'} is not a dict"),
+    ]
+    for data, message in cases:
+        raises(gradeval.InputError, message, gradeval.evaluate, QRELS, data, "AP")
+    for data, message in (
+        ({"a"}, "qrels: {'a'} is a set without a query"),
+        ([{"a"}], f"qrels:1: {not_one}"),
+        (np.array([1, 2]), f"qrels:1: {not_one}"),
+        (results, "qrels: results have no documents. Give the qrels that they were made from"),
+    ):
+        raises(gradeval.InputError, message, gradeval.read_qrels, data)
+    raises(gradeval.InputError, "qrels: results have no documents", gradeval.Evaluator, results)
+    raises(gradeval.InputError, "run: results have no documents", gradeval.read_run, results)
     for unscored in ({"a", "b"}, np.array([1.0, 2.0])):
         raises(
             gradeval.InputError,

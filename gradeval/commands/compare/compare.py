@@ -25,7 +25,15 @@ from gradeval.evaluation.groups import group_notices, positions_of_groups
 from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.plan import Plan
-from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, failed_to_dicts, specs_of
+from gradeval.evaluation.results import (
+    FailedRun,
+    Results,
+    Runs,
+    SavedResult,
+    failed_to_dicts,
+    notices_warned,
+    specs_of,
+)
 from gradeval.evaluation.runs import path_of, separate_runs, with_saved
 from gradeval.evaluation.saved import common_metrics
 from gradeval.evaluation.score import weighted_means
@@ -603,7 +611,7 @@ def compare(
     if errors == "keep":
         check_baseline(results, separate, compared_as)
     results = accepted(results, errors if len(results.runs) > 1 else "raise")
-    return warned(compare_results(results, compared, compared_as))
+    return warned(compare_results(results, compared, compared_as), notices_warned(qrels, runs))
 
 
 def evaluate_to_compare(
