@@ -52,8 +52,8 @@ def _separate(runs: Any) -> Iterator[LabelledRun]:
 
 
 def _are_rankings(mapping: Mapping[Any, Any]) -> bool:
-    """Whether each query has documents without a dict: ids, the best first, or (document, score) pairs, which
-    or an array of ids, which are read; a set of ids or an array of numbers, which is an error of a run.
+    """Whether each query has documents without a dict: ids, the best first, or (document, score) pairs,
+    or arrays of ids, which are read; a set of ids or an array of numbers, which is an error of a run.
     """
 
     def is_ranking(value: Any) -> bool:

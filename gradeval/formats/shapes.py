@@ -47,20 +47,24 @@ def nested(data: Mapping[Any, Any], number: str) -> Mapping[Any, Any]:
     kinds = {type(documents) for documents in data.values()}
     if number == "grade" and kinds and kinds <= {set, frozenset}:
         return {query: dict.fromkeys(documents, 1) for query, documents in data.items()}
-    if number == "score" and np.ndarray in kinds:
-        data = {query: listed(documents) for query, documents in data.items()}
-        kinds = {type(documents) for documents in data.values()}
-    if number != "score" or not kinds or not kinds <= {list, tuple}:
+    if number != "score" or not kinds or not kinds <= {list, tuple, np.ndarray}:
         return data
-    runs = {}
-    for query, documents in data.items():
-        count = len(documents)
-        ids = [document for document, _ in documents] if are_pairs(documents) else documents
-        if ids is documents:
-            runs[query] = {document: count - place for place, document in enumerate(documents)}
-        else:
-            runs[query] = dict(documents)
-        if len(runs[query]) < count:
-            twice = next(document for document in ids if ids.count(document) > 1)
-            raise ValueError(f"query {query!r} has document {twice!r} twice")
-    return runs
+    lists = {query: listed(documents) for query, documents in data.items()}
+    if any(isinstance(documents, np.ndarray) for documents in lists.values()):
+        return data
+    return {query: _scored(query, documents) for query, documents in lists.items()}
+
+
+def _scored(query: Any, documents: Sequence[Any]) -> dict[Any, Any]:
+    """The documents of a query with scores, which fall by position where there are none."""
+    count = len(documents)
+    if are_pairs(documents):
+        ids = [document for document, _ in documents]
+        scores = dict(documents)
+    else:
+        ids = [*documents]
+        scores = {document: count - position for position, document in enumerate(documents)}
+    if len(scores) < count:
+        twice = next(document for document in ids if ids.count(document) > 1)
+        raise ValueError(f"query {query!r} has document {twice!r} twice")
+    return scores

@@ -588,11 +588,7 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
 
             return frame(data, path, number, dict(options.columns))
     with readable(path, memory.ROWS):
-        if not hasattr(data, "__iter__") and (isinstance(data, np.generic) or not hasattr(data, "__getitem__")):
-            data_forms = f"{{query: {{document: {number}}}}} or (query, document, {number}) rows"
-            hint = f"Give a path, a data frame, {data_forms}"
-            fault = "are not qrels" if number == "grade" else "is not a run"
-            raise InputError(path, f"{described(data)} {fault}", hint=hint)
+        check_rows(data, path, number)
         records = data if isinstance(data, np.ndarray) else list(data)
         names = field_names(records)
     if _are_known(names, options):
@@ -619,6 +615,15 @@ def check_documents(data: Any, path: str, number: str) -> None:
     if isinstance(data, (set, frozenset)) and not all(isinstance(row, tuple) for row in data):
         hint = "Give " + ("{query: {document, …}}" if role == "qrels" else "{query: [document, …]}")
         raise InputError(path, f"{described(data)} is a set without a query", hint=hint)
+
+
+def check_rows(data: Any, path: str, number: str) -> None:
+    """Raise InputError for what has no rows, such as a number."""
+    if hasattr(data, "__iter__") or (hasattr(data, "__getitem__") and not isinstance(data, np.generic)):
+        return
+    forms = f"{{query: {{document: {number}}}}} or (query, document, {number}) rows"
+    fault = "are not qrels" if number == "grade" else "is not a run"
+    raise InputError(path, f"{described(data)} {fault}", hint=f"Give a path, a data frame, {forms}")
 
 
 def _places(names: Sequence[str]) -> list[int]:
