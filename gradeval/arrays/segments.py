@@ -138,6 +138,12 @@ class Segments:
         new[self.offsets] = True
         return Segments(new.nonzero()[0])
 
+    def other_rows(self, query: Ints, rank: Ints) -> Ints:
+        """The rows besides those at these ranks, from 1, of queries."""
+        is_other = np.ones(int(self.offsets[-1]), bool)
+        is_other[self.offsets[query] + rank - 1] = False
+        return np.flatnonzero(is_other)
+
     def over(self, parts: Segments) -> Segments:
         """The same queries with their parts, such as ties, instead of rows."""
         return Segments(np.searchsorted(parts.offsets, self.offsets))

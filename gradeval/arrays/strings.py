@@ -29,6 +29,11 @@ def words(block: Bytes) -> Words:
     return view
 
 
+def padded(*parts: Bytes) -> Bytes:
+    """The parts as one block of ids."""
+    return np.concatenate([*parts, np.zeros(PAD, np.uint8)])
+
+
 def _word(block: Bytes, start: Ints, length: Ints) -> Words:
     """The first eight bytes at each offset as an integer, 0 for bytes beyond the `length`."""
     return words(block)[start] & MASKS[np.minimum(length, 8)]
@@ -55,9 +60,13 @@ class Ids:
     @staticmethod
     def packed(text: bytes | Bytes, length: Ints) -> Ids:
         """Ids of these lengths, whose bytes follow one another."""
-        block = np.zeros(len(text) + PAD, np.uint8)
-        block[: len(text)] = np.frombuffer(text, np.uint8)
-        return Ids(block, np.cumsum(length) - length, length)
+        return Ids(padded(np.frombuffer(text, np.uint8)), np.cumsum(length) - length, length)
+
+    def with_others(self, rows: Ints, others: Ids) -> Ids:
+        """The column with other ids in these rows."""
+        row = np.arange(len(self))
+        row[rows] = len(self) + np.arange(len(rows))
+        return Ids.joined([self, others]).take(row)
 
     @staticmethod
     def joined(parts: Sequence[Ids]) -> Ids:
@@ -70,7 +79,7 @@ class Ids:
         shift = offsets_of([len(part.block) for part in parts])
         none = np.empty(0, np.int64)
         return Ids(
-            np.concatenate([*(part.block for part in parts), np.zeros(PAD, np.uint8)]),
+            padded(*(part.block for part in parts)),
             np.concatenate([none, *(part.start + by for part, by in zip(parts, shift[:-1], strict=True))]),
             np.concatenate([none, *(part.length for part in parts)]),
         )
@@ -184,6 +193,8 @@ class Ids:
 
     def before_last(self, separator: bytes) -> Ids:
         """The part of each id before the last separator; all of it without one, or with nothing before it."""
+        if not separator:
+            return self
         ids = self.compact()
         text = ids.block
         end = ids.start + ids.length
@@ -196,16 +207,22 @@ class Ids:
         length = last - ids.start
         return Ids(self.block, self.start, np.where(length > 0, length, ids.length))
 
-    def distinct(self) -> tuple[Ints, Ints]:
-        """The rows where each distinct id first occurs, in order; and for each row the index of its id."""
-        return self._distinct(self.keys(), np.zeros(len(self), np.int64))
+    def repeated(self, group: Ints | None = None) -> tuple[Ints, Ints]:
+        """The rows whose id is a duplicate, and the first row of each of these ids. group: equal ids of
+        different groups (n,) are distinct.
+        """
+        keys = self.keys()
+        if group is None:
+            group = np.zeros(len(self), np.int64)
+        else:
+            keys = keys + salts(int(group.max(initial=-1)) + 1)[group]
+        return repeats(KeyTable(keys), self, group)
 
-    def distinct_in(self, group: Ints) -> tuple[Ints, Ints]:
-        """The same, where equal ids of different groups (n,) are distinct."""
-        return self._distinct(self.keys() + salts(int(group.max(initial=-1)) + 1)[group], group)
-
-    def _distinct(self, keys: Words, group: Ints) -> tuple[Ints, Ints]:
-        again, first = repeats(KeyTable(keys), self, group)
+    def distinct(self, group: Ints | None = None) -> tuple[Ints, Ints]:
+        """The rows where each distinct id first occurs, in order; and for each row the index of its id. group:
+        as of repeated().
+        """
+        again, first = self.repeated(group)
         first_of = np.arange(len(self))
         first_of[again] = first
         is_first = first_of == np.arange(len(self))
@@ -213,12 +230,17 @@ class Ids:
 
     def descending(self, group: Ints) -> Ints:
         """The order of the rows by group, and within a group by id from the last to the first, as bytes."""
+        if self.longest > LONG:
+            ids = self.tolist()
+            rank = np.empty(len(ids), np.int64)
+            rank[sorted(range(len(ids)), key=ids.__getitem__, reverse=True)] = np.arange(len(ids))
+            return np.lexsort((rank, group))
         order = np.argsort(group, kind="stable")
         rows = order  # the rows not yet in order
         positions: Ints | slice = slice(None)  # their positions
         new = np.ones(len(rows) + 1, bool)  # whether the row at this position differs from the one before
         new[1:-1] = np.diff(group[rows]) != 0
-        for k in range(-(-min(self.longest, LONG) // 8)):
+        for k in range(-(-self.longest // 8)):
             is_open = ~(new[:-1] & new[1:])
             if not is_open.all():
                 rows = rows[is_open]
@@ -236,15 +258,6 @@ class Ids:
             rows, word = rows[sort], word[sort]
             order[positions] = rows
             new[1:-1] |= word[1:] != word[:-1]
-        if self.longest > LONG:
-            is_open = ~(new[:-1] & new[1:])
-            positions = np.arange(len(order))[positions][is_open]
-            rows = rows[is_open]
-            group = np.cumsum(new[:-1])[is_open]
-            ids = self.take(rows).tolist()
-            rank = np.empty(len(ids), np.int64)
-            rank[sorted(range(len(ids)), key=ids.__getitem__, reverse=True)] = np.arange(len(ids))
-            order[positions] = rows[np.lexsort((rank, group))]
         return order
 
 
@@ -258,7 +271,7 @@ class ShortIds(Ids):
 
     @cached_property
     def block(self) -> Bytes:  # type: ignore[override]
-        return np.concatenate([self.words.astype("<u8", copy=False).view(np.uint8), np.zeros(PAD, np.uint8)])
+        return padded(self.words.astype("<u8", copy=False).view(np.uint8))
 
     @cached_property
     def start(self) -> Ints:  # type: ignore[override]

@@ -76,9 +76,7 @@ def decimal_fields(values: Floats) -> list[Field]:
     longer = np.flatnonzero(~is_short)
     if len(longer):
         texts = [repr(value).removesuffix(".0").encode() for value in values[longer].tolist()]
-        row = np.arange(len(values))
-        row[longer] = len(values) + np.arange(len(longer))
-        whole = Ids.joined([whole, Ids.of(texts)]).take(row)
+        whole = whole.with_others(longer, Ids.of(texts))
     has_point = is_short & (decimals > 0)
     fraction = Ids(fraction.block, fraction.start, np.where(has_point, fraction.length, 0))
     return [np.where(is_short & np.signbit(values), _MINUS, 0).astype(np.uint8), whole, fraction]

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bools, Bytes, Floats, NDArray
+from gradeval.arrays import Bools, Bytes, NDArray
 from gradeval.arrays.segments import offsets_of
-from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds
+from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds, padded
 from gradeval.errors import GradevalError, InputError, printable, readable
 from gradeval.formats import memory
 from gradeval.formats.columns import BlockTable, Columns, first_run, only_run
-from gradeval.formats.csv import ARGUMENT, Chosen, choose, chosen_table
+from gradeval.formats.csv import ARGUMENT, Chosen, choose, chosen_of, chosen_table
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.format import Format, FormatWriter
 from gradeval.formats.sources import ARROW_MAGIC, PARQUET_MAGIC, Source
@@ -132,7 +132,7 @@ class Chunk(NamedTuple):
             raise self._damaged("offsets")
         text = self._buffer(2, "u1", first, end - first)
         self._check_text(text)
-        return Ids(np.concatenate([text, np.zeros(PAD, np.uint8)]), offsets[:-1] - first, length)
+        return Ids(padded(text), offsets[:-1] - first, length)
 
     def _texts_of_views(self) -> Ids:
         # a string of up to 12 bytes is in its view, behind the length; of others the view has the offset
@@ -156,7 +156,7 @@ class Chunk(NamedTuple):
                 size += high - low
         for block in blocks:
             self._check_text(block)
-        return Ids(np.concatenate([*blocks, np.zeros(PAD, np.uint8)]), start, length)
+        return Ids(padded(*blocks), start, length)
 
     def _text_buffer(self, number: int, low: int, high: int) -> Bytes:
         """Bytes low:high of a buffer that views refer to."""
@@ -317,13 +317,13 @@ class Arrow:
     def __len__(self) -> int:
         return int(self.start[-1])
 
-    def ids(self, rows: slice, label: str) -> tuple[Ids, LineProblems]:
+    def ids(self, rows: slice, label: str) -> memory.ReadIds:
         parts = [_chunk_ids(*part, label) for part in self._parts(rows)]
         if len(parts) == 1:
             return parts[0]
         return Ids.joined([Ids.of([]), *(ids.compact() for ids, _ in parts)]), _joined(parts)
 
-    def numbers(self, rows: slice, label: str) -> tuple[Floats, LineProblems]:
+    def numbers(self, rows: slice, label: str) -> memory.ReadNumbers:
         parts = [_chunk_numbers(*part, label) for part in self._parts(rows)]
         return np.concatenate([np.empty(0), *(numbers for numbers, _ in parts)]), _joined(parts)
 
@@ -357,7 +357,7 @@ def _values(
     return memory.Categories(np.where(missing, -1, codes.astype(np.int64)), distinct)
 
 
-def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> tuple[Ids, LineProblems]:
+def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> memory.ReadIds:
     missing = chunk.missing()
     values = _values(chunk, distinct)
     if values is not None:
@@ -383,7 +383,7 @@ def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> tu
     return ids.light(), wrong
 
 
-def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> tuple[Floats, LineProblems]:
+def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> memory.ReadNumbers:
     missing = chunk.missing()
     values = _values(chunk, distinct, as_numbers=True)
     if values is not None:
@@ -476,8 +476,7 @@ def _series(series: Any) -> memory.ColumnValues:
 def _file_table(kind: str, source: Source, number: str, options: Options) -> BlockTable:
     """A file that pyarrow reads. Raises InputError."""
     with _opened(source, kind) as (names, _):
-        chosen = choose(names, number, dict(options.columns), source.name)
-    chosen = chosen._replace(unlabelled=options.unlabelled)
+        chosen = chosen_of(names, number, options, source.name)
     labels = column_labels(chosen)
     wanted = [*dict.fromkeys(filter(None, (*chosen.names, chosen.rank)))]
 

@@ -131,18 +131,9 @@ class Columns(Record):
     @classmethod
     def failed(cls, lines: int, block: Any, problem: Problem) -> Columns:
         """No rows of a block: the problem is why the rest of the file is not read."""
-        none = Ids.of([])
-        return cls(
-            none,
-            np.zeros(1, np.int64),
-            none,
-            np.empty(0),
-            line=np.empty(0, np.int64),
-            lines=lines,
-            first=block.first,
-            last=block.last,
-            problems=LineProblems((problem,), 1, final=True),
-        )
+        problems = LineProblems((problem,), 1, final=True)
+        nothing = cls.whole(Ids.of([]), Ids.of([]), np.empty(0))
+        return nothing.replace(lines=lines, first=block.first, last=block.last, problems=problems)
 
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
@@ -250,14 +241,14 @@ class Columns(Record):
         """
         if self.numbered:
             return self
-        documents = self.documents.before_last(delimiter) if delimiter else self.documents
+        documents = self.documents.before_last(delimiter)
         remaining = self.take(~documents.same(np.arange(len(documents)), self.queries, self.query))
         has_identical = len(remaining.value) < len(self.value)
         return remaining.replace(left_out=IDENTICAL_IDS) if has_identical else remaining
 
     def without_pairs(self, pairs: IdPairs, delimiter: bytes = b"") -> Columns:
         """The rows whose query and document are none of these. delimiter: as in without_identical_ids()."""
-        documents = self.documents.before_last(delimiter) if delimiter else self.documents
+        documents = self.documents.before_last(delimiter)
         is_excluded = pairs.has(self.queries, self.bounds, documents)
         count = int(np.count_nonzero(is_excluded))
         if not count:

@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Bytes, Ints
-from gradeval.arrays.strings import PAD, Ids
+from gradeval.arrays.strings import PAD, Ids, padded
 from gradeval.errors import InputError, LowestFirstError, first_names, named
 from gradeval.formats.columns import Blocks, BlockTable, Columns, RankCheck, columns_of, of_one_run
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
@@ -21,20 +21,22 @@ from gradeval.formats.format import QRELS_FIRST, RANKED, Format, FormatWriter, c
 from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, object_ids
 from gradeval.formats.scan import CR, LF, DataLines, byte_order_mark, marked_lines, not_lines
 from gradeval.formats.sources import LONGEST_LINE, UTF8_MARK, Block, Source
-from gradeval.formats.trec import qrels_lines
+from gradeval.formats.trec import qrels_fields
 from gradeval.formats.write import (
     Content,
-    QueryRows,
+    LineFields,
     Write,
+    by_column,
     contains,
     is_one_of,
-    lines,
     no_spaces,
-    queries_of,
     refusing,
 )
 from gradeval.notices import many
 from gradeval.options import OF_SCORES, ROLES, UNJUDGED, Options
+
+if TYPE_CHECKING:
+    from gradeval.arrays.text import Field
 
 _RECBOLE = re.compile(r":(?:token|float)(?:_seq)?$")
 _JOINERS = re.compile(r"[-_ .]")
@@ -162,6 +164,14 @@ def choose(
     usual = usual_columns(names, "document") or usual_columns(names, "id") * in_lists
     document = table.column("document", usual)
     return table.of_qrels(query, document) if number == "grade" else table.of_run(query, document)
+
+
+def chosen_of(
+    names: Sequence[str], number: str, options: Options, path: str, *, in_lists: bool = False
+) -> Chosen:
+    """The columns of a file, as choose() has them."""
+    chosen = choose(names, number, dict(options.columns), path, in_lists=in_lists)
+    return chosen._replace(unlabelled=options.unlabelled)
 
 
 class _NamedTable(NamedTuple):
@@ -326,13 +336,12 @@ def table(
     block = next(source.blocks_from_head(), None)
     if block is None:
         raise InputError(source.name, "the file is empty")
-    header = header_of(block.bytes[: block.size], delimiters, dict(options.columns))
+    header = header_of(block.text, delimiters, dict(options.columns))
     is_other = names and header and (tuple(header.names) != names or _QUOTE in block.bytes[: header.size])
     if header is None or is_other:
         raise _no_header(source.name, names, block)
     header = header._replace(has_quotes=not names)
-    chosen = choose(header.names, number, dict(options.columns), source.name)
-    chosen = chosen._replace(unlabelled=options.unlabelled)
+    chosen = chosen_of(header.names, number, options, source.name)
     read = partial(_columns, header=header)
     return chosen_table(source, header.names, chosen, read, partial(_blocks, source, header))
 
@@ -381,12 +390,11 @@ def _blocks(source: Source, header: Header) -> Iterator[Block]:
         size += block.size - head
         parts.append(block.replace(bytes=block.bytes[head:], size=block.size - head))
         if header.has_quotes:
-            quotes += int(np.count_nonzero(parts[-1].bytes[: parts[-1].size] == _QUOTE))
+            quotes += int(np.count_nonzero(parts[-1].text == _QUOTE))
         if quotes % 2 and not block.last and sum(part.size for part in parts) < LONGEST_LINE:
             continue
         if len(parts) > 1:
-            texts = [part.bytes[: part.size] for part in parts]
-            joined = np.concatenate([*texts, np.zeros(PAD, np.uint8)])
+            joined = padded(*(part.text for part in parts))
             yield block.replace(bytes=joined, size=len(joined) - PAD, first=parts[0].first)
         else:
             yield parts[0]
@@ -411,7 +419,7 @@ def _columns(block: Block, chosen: Chosen, header: Header) -> Columns:
     keep = np.ones(len(rows.line), bool)
     for label, ids in zip((QUERY, DOCUMENT), rows.fields, strict=False):
         if not ids.length.all():
-            problems += _empty_ids(label, ids, rows.line)
+            problems += LineProblems.of(rows.line[ids.length == 0], f"the {label} is empty")
             keep &= ids.length > 0
     unrated = 0
     if chosen.empty_is_unjudged:
@@ -424,15 +432,11 @@ def _columns(block: Block, chosen: Chosen, header: Header) -> Columns:
     return columns.with_ranks(rows, len(chosen.names)) if chosen.rank else columns
 
 
-def _empty_ids(label: str, ids: Ids, line: Ints) -> LineProblems:
-    return LineProblems.of(line[ids.length == 0], lambda _: f"the {label} is empty")
-
-
 def _split(block: Block, header: Header, wanted: list[int], skipped: int) -> DataLines | None:
     """The wanted fields of a block of plain lines, of which some may be in quotes; None for another."""
     if header.skips_spaces:
         return None
-    text = block.bytes[: block.size]
+    text = block.text
     n = len(header.names)
     field_ends = np.flatnonzero((text == ord(header.delimiter)) | (text == LF))
     lines, remainder = divmod(len(field_ends), n)
@@ -445,8 +449,6 @@ def _split(block: Block, header: Header, wanted: list[int], skipped: int) -> Dat
         if np.count_nonzero(has_return) != returns:
             return None
         field_ends[n - 1 :: n] -= has_return
-    if n == 1:
-        return None
     quotes = np.count_nonzero(text == _QUOTE) if header.has_quotes else 0
     if quotes:
         is_quoted = text[np.minimum(field_starts, len(text) - 1)] == _QUOTE
@@ -464,7 +466,7 @@ def _split(block: Block, header: Header, wanted: list[int], skipped: int) -> Dat
 
 def _parsed(block: Block, header: Header, wanted: list[int], skipped: int) -> tuple[DataLines, LineProblems]:
     """The wanted fields of any block, as the csv module reads it, and what is wrong with its lines."""
-    text = block.bytes[: block.size].tobytes().decode("utf-8", "surrogateescape")
+    text = block.text.tobytes().decode("utf-8", "surrogateescape")
     n = len(header.names)
     lines = skipped + text.count("\n")
     records: list[list[str]] = []
@@ -542,10 +544,18 @@ def _wrong_rank(columns: Columns, expected: Ints) -> LineProblems:
     return LineProblems.listed([Problem(int(columns.line[row]), rank, hint)], final=True)
 
 
-def _ranked_lines(query: QueryRows, content: Content) -> list[bytes]:
+def _write_ranks(batches: Iterator[Columns], sink: Any, content: Content) -> None:
     """Ranks instead of scores, in their order."""
-    documents = [query.documents[row] for row in np.argsort(query.ranks).tolist()]
-    return [b"%b\t%b\t%d\n" % (query.id, document, rank) for rank, document in enumerate(documents, 1)]
+
+    def ranked(batch: Columns) -> Columns:
+        assert batch.rank is not None
+        order = np.lexsort((batch.rank, batch.query))
+        return batch.replace(documents=batch.documents.take(order), rank=batch.rank[order])
+
+    def fields(row: LineFields, content: Content) -> list[Field]:
+        return [row.query, b"\t", row.document, b"\t", row.rank, b"\n"]
+
+    by_column(fields)(map(ranked, batches), sink, content)
 
 
 _no_tabs = refusing(
@@ -570,7 +580,7 @@ MSMARCO = Format(
     no_qrels=("this looks like a run of MS MARCO (query passage rank)", QRELS_FIRST),
     # its qrels are TREC's with tabs
     writer=lambda: FormatWriter(
-        lines(partial(qrels_lines, space=b"\t")), lines(_ranked_lines), _refused_by_msmarco
+        by_column(partial(qrels_fields, space=b"\t")), _write_ranks, _refused_by_msmarco
     ),
 )
 
@@ -581,26 +591,26 @@ MSMARCO = Format(
 def _written(delimiter: str, header: tuple[str, ...] | None = None, has_quotes: bool = True) -> Write:
     characters = f'{delimiter}"\r\n'.encode()
     special = is_one_of(characters + UTF8_MARK)
-    join = delimiter.encode().join
+    mark = delimiter.encode()
 
     def quoted(field: bytes) -> bytes:
         # a byte order mark at the beginning of a line is an error
         is_plain = field.translate(None, characters) == field and not field.startswith(UTF8_MARK)
         return field if is_plain else b'"%b"' % field.replace(b'"', b'""')
 
+    def cells(ids: Ids) -> Ids:
+        is_odd = has_quotes and special[ids.text()].any()
+        return Ids.of([*map(quoted, ids.tolist())]) if is_odd else ids
+
+    def fields(row: LineFields, content: Content) -> list[Field]:
+        columns: list[Field] = [cells(row.query), mark, cells(row.document), mark, *row.number]
+        if row.subtopic is not None:
+            columns += [mark, cells(row.subtopic)]
+        return [*columns, b"\n"]
+
     def write(batches: Iterator[Columns], sink: Any, content: Content) -> None:
         sink.write(delimiter.join(header or content.names).encode() + b"\n")
-        for batch in batches:
-            ids = [ids for ids in (batch.queries, batch.documents, batch.subtopic) if isinstance(ids, Ids)]
-            is_odd = has_quotes and any(special[column.text()].any() for column in ids)
-            lines = []
-            for query in queries_of(batch):
-                columns = [[query.id] * len(query.documents), query.documents, query.numbers()]
-                columns += [query.subtopics] if query.subtopics else []
-                if is_odd:
-                    columns = [[quoted(text) for text in column] for column in columns]
-                lines += [join(row) + b"\n" for row in zip(*columns, strict=True)]
-            sink.write(b"".join(lines))
+        by_column(fields)(batches, sink, content)
 
     return write
 

@@ -68,7 +68,7 @@ def _data_lines(source: Source) -> Iterator[bytes]:
     size = 0
     has_data = False
     for block in source.blocks_from_head():
-        text = block.bytes[: block.size].tobytes()
+        text = block.text.tobytes()
         size += len(text)
         for line in text.replace(b"\r", b"\n").split(b"\n"):  # a bare CR: the right reader rejects it
             if data := _data_of(line):

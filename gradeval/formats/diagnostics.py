@@ -48,12 +48,13 @@ class LineProblems(Record):
 
     @classmethod
     def of(
-        cls, lines: Ints, message: Callable[[int], str], hint: str | Callable[[int], str] = ""
+        cls, lines: Ints, message: str | Callable[[int], str], hint: str | Callable[[int], str] = ""
     ) -> LineProblems:
         """A problem with each of the lines. message(i), hint(i): of the i-th, called only for those shown."""
 
         def problem(i: int) -> Problem:
-            return Problem(int(lines[i]), message(i), hint if isinstance(hint, str) else hint(i))
+            texts = (text if isinstance(text, str) else text(i) for text in (message, hint))
+            return Problem(int(lines[i]), *texts)
 
         first = tuple(map(problem, np.argsort(lines, kind="stable")[:SHOWN].tolist()))
         every = partial(map, problem, range(len(lines))) if len(lines) > SHOWN else None
@@ -80,6 +81,10 @@ class LineProblems(Record):
         first = tuple(map(change, self.first))
         every = self.every
         return self.replace(first=first, every=every and (lambda: map(change, every())))
+
+    def in_lines(self, lines: Ints) -> LineProblems:
+        """Those of rows, each in the line of its row. lines: of each row, (n,)."""
+        return self.changed(lambda problem: problem.replace(line=int(lines[problem.line or 0])))
 
     def moved(self, lines: int) -> LineProblems:
         """Those behind so many lines."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, pairwise
@@ -20,18 +20,26 @@ import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Floats, Ints
 from gradeval.arrays.segments import offsets_of
-from gradeval.arrays.strings import PAD, Ids
+from gradeval.arrays.strings import Ids, padded
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats import memory
 from gradeval.formats.columns import BlockTable, Columns, columns_of
-from gradeval.formats.csv import Chosen, are_columns, choose, chosen_table, query_column, usual_columns
+from gradeval.formats.csv import (
+    Chosen,
+    are_columns,
+    choose,
+    chosen_of,
+    chosen_table,
+    query_column,
+    usual_columns,
+)
 from gradeval.formats.detect import reject_saved
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, no_data, shown
 from gradeval.formats.format import Format, FormatWriter, format_of
 from gradeval.formats.lines import read_lines
 from gradeval.formats.scan import LF, DataLines, binary_data, floats, not_text
 from gradeval.formats.sources import Block, Source
-from gradeval.formats.write import Content, QueryRows, lines, queries_of, utf8_only
+from gradeval.formats.write import Content, utf8_only
 from gradeval.notices import many
 from gradeval.options import Options
 
@@ -216,7 +224,7 @@ def _parts(source: Source, offset: int) -> Iterator[_Part]:
         elif is_closed and first and not members.tobytes().strip(_SPACE):
             raise InputError(source.name, "no data: the object is empty")
         quotes = quotes[: int(np.searchsorted(quotes, end))]
-        yield _Part(_padded(members), end, quotes, skipped, first=first, last=is_closed, problems=problems)
+        yield _Part(padded(members), end, quotes, skipped, first=first, last=is_closed, problems=problems)
         if is_closed:
             return
         text = remaining
@@ -224,11 +232,7 @@ def _parts(source: Source, offset: int) -> Iterator[_Part]:
         skipped = 0
     problems = _last_problem(text, skipped, _NOT_CLOSED, "Fetch the file again")
     no_quotes = np.empty(0, np.int64)
-    yield _Part(_padded(text), len(text), no_quotes, skipped, first=first, last=True, problems=problems)
-
-
-def _padded(text: Bytes) -> Bytes:
-    return np.concatenate([text, np.zeros(PAD, np.uint8)])
+    yield _Part(padded(text), len(text), no_quotes, skipped, first=first, last=True, problems=problems)
 
 
 def _last_problem(text: Bytes, skipped: int, message: str, hint: str) -> LineProblems:
@@ -380,9 +384,7 @@ def _decoded(text: Bytes, size: int, opening: Ints, closing: Ints) -> Ids | None
         return None
     if any(b"\0" in string for string in decoded):
         return None
-    row = np.arange(len(ids))
-    row[rows] = len(ids) + np.arange(len(rows))
-    return Ids.joined([ids, Ids.of(decoded)]).take(row)
+    return ids.with_others(rows, Ids.of(decoded))
 
 
 class _Object(tuple[tuple[str, Any], ...]):
@@ -501,7 +503,7 @@ def _as_object(value: Any) -> _Read:
 
 
 def _jsonl_columns(block: Block, chosen: Chosen) -> Columns:
-    text = block.bytes[: block.size].tobytes()
+    text = block.text.tobytes()
     lines = text.count(b"\n")
     if (problem := not_text(block)) is not None:
         return Columns.failed(lines, block, problem)
@@ -535,7 +537,7 @@ def _plain_fields(block: Block) -> dict[str, Ids] | None:
     edges = _edges(block)
     if edges is None:
         return None
-    text = block.bytes[: block.size]
+    text = block.text
     pieces = _pieces([text[a:b].tobytes() for a, b in pairwise(edges[0].tolist())])
     values: dict[str, Ids] = {}
     for piece, start, end in zip(pieces, edges.T, edges.T[1:], strict=False):
@@ -558,7 +560,7 @@ def _edges(block: Block) -> Ints | None:
     """Where in each line its strings and what is between them begin and end, (lines, pieces + 1); None where
     the lines have not the same number of strings, or a string may not be plain.
     """
-    text = block.bytes[: block.size]
+    text = block.text
     line_ends = np.flatnonzero(text == LF)
     quotes = np.flatnonzero(text == _QUOTE)
     count, remainder = divmod(len(quotes), max(len(line_ends), 1))
@@ -611,20 +613,15 @@ def _exact_jsonl_columns(block: Block, text: bytes, lines: int, chosen: Chosen) 
         objects = [*map(_as_object, values)]
     except (ValueError, RecursionError):
         objects = [_object(written[number]) for number in line]
-
-    def at(problem: Problem) -> Problem:
-        return problem.replace(line=line[problem.line or 0])
-
-    columns = _columns_of_objects(objects, chosen, at)
-    line_of_row = np.array(line, np.int64)[columns.line]
-    return columns.replace(line=line_of_row, lines=lines, first=block.first, last=block.last)
+    lines_of = np.array(line, np.int64)
+    columns = _columns_of_objects(objects, chosen)
+    columns = columns.replace(line=lines_of[columns.line], problems=columns.problems.in_lines(lines_of))
+    return columns.replace(lines=lines, first=block.first, last=block.last)
 
 
-def _columns_of_objects(
-    objects: Sequence[Any], chosen: Chosen, at: Callable[[Problem], Problem], queries: Sequence[Any] = ()
-) -> Columns:
-    """The rows of what was read as objects. at: the problem of an object, by its position, as it is reported.
-    queries: of the objects, where these have none.
+def _columns_of_objects(objects: Sequence[Any], chosen: Chosen, queries: Sequence[Any] = ()) -> Columns:
+    """The rows of what was read as objects, whose lines are the positions of these. queries: of the objects,
+    where these have none.
     """
     rows, fields, wrong = _fields(objects, chosen.names)
     if queries:
@@ -632,9 +629,9 @@ def _columns_of_objects(
     ranks = memory.Objects([objects[row].get(chosen.rank) for row in rows]) if chosen.rank else None
     values = [*map(memory.Objects, fields)]
     columns = memory.read_values(values, chosen.labels, ranks=ranks, unlabelled=chosen.unlabelled)
-    of_values = columns.problems.changed(lambda problem: problem.replace(line=rows[problem.line or 0]))
-    problems = (LineProblems.listed(wrong) + of_values).changed(at)
-    return columns.replace(line=np.array(rows, np.int64)[columns.line]).without_rows(problems)
+    positions = np.array(rows, np.int64)
+    problems = LineProblems.listed(wrong) + columns.problems.in_lines(positions)
+    return columns.replace(line=positions[columns.line]).without_rows(problems)
 
 
 def _fields(
@@ -691,7 +688,7 @@ def _nested_table(source: Source, number: str, options: Options, member: str) ->
 def _nested_blocks(source: Source, query: str, member: str) -> Iterator[Lists]:
     seen: set[Any] = set()
     for block in source.blocks():
-        text = block.bytes[: block.size].tobytes()
+        text = block.text.tobytes()
         line: list[int] = []
         objects: list[dict[str, Any]] = []
         wrong: list[Problem] = []
@@ -756,10 +753,9 @@ def _lists_table(source: Source, number: str, options: Options) -> BlockTable:
 
 def _chosen_of_lists(names: Sequence[str], number: str, options: Options, path: str) -> Chosen:
     """names: of the members of documents, none where these are ids."""
-    chosen = Chosen("", "id", number, number)
-    if names:
-        chosen = choose(names, number, dict(options.columns), path, in_lists=True)
-    return chosen._replace(unlabelled=options.unlabelled)
+    if not names:
+        return Chosen("", "id", number, number, unlabelled=options.unlabelled)
+    return chosen_of(names, number, options, path, in_lists=True)
 
 
 def _lists_of(content: Any, name: str, number: str, query: str | None) -> Lists:
@@ -807,7 +803,8 @@ def lists_columns(lists: Lists, chosen: Chosen) -> Columns:
         return problem.replace(line=line, what=f"{path}: {problem.what}")
 
     queries = [query for query, rows in zip(lists.queries, objects, strict=True) for _ in rows]
-    columns = _columns_of_objects([*chain.from_iterable(objects)], chosen, at, queries)
+    columns = _columns_of_objects([*chain.from_iterable(objects)], chosen, queries)
+    columns = columns.replace(problems=columns.problems.changed(at))
     if not lists.lines:
         return columns.replace(lines=len(queries))
     line = np.repeat(np.array(lists.line, np.int64), np.diff(bounds))[columns.line]
@@ -850,26 +847,38 @@ def _detected(text: bytes, options: Options) -> str:
 def _write_json(batches: Iterator[Columns], sink: Any, content: Content) -> None:
     """A query a line."""
     before = b"{\n"
-    for query in chain.from_iterable(map(queries_of, batches)):
-        numbers = query.numbers(content.role == "run")
-        members = b", ".join(map(b"%b: %b".__mod__, zip(_quoted(query.documents), numbers, strict=True)))
-        sink.write(b"%b%b: {%b}" % (before, _quoted([query.id])[0], members))
-        before = b",\n"
+    for batch in batches:
+        documents = _quoted(batch.documents)
+        numbers = _numbers(batch.value, content)
+        for query, (a, b) in zip(_quoted(batch.queries), pairwise(batch.bounds.tolist()), strict=True):
+            members = b", ".join(map(b"%b: %b".__mod__, zip(documents[a:b], numbers[a:b], strict=True)))
+            sink.write(b"%b%b: {%b}" % (before, query, members))
+            before = b",\n"
     sink.write(b"\n}\n")
 
 
-def _object_lines(query: QueryRows, content: Content) -> list[bytes]:
+def _write_objects(batches: Iterator[Columns], sink: Any, content: Content) -> None:
+    """An object a line."""
     line = b"{" + b", ".join(b'"%b": %%b' % name.encode() for name in content.names) + b"}\n"
-    columns = [_quoted([query.id]) * len(query.documents), _quoted(query.documents)]
-    columns += [query.numbers(content.role == "run"), *([_quoted(query.subtopics)] if query.subtopics else [])]
-    return [line % row for row in zip(*columns, strict=True)]
+    for batch in batches:
+        columns = [_quoted(batch.queries.take(batch.query)), _quoted(batch.documents)]
+        columns.append(_numbers(batch.value, content))
+        if isinstance(batch.subtopic, Ids):
+            columns.append(_quoted(batch.subtopic))
+        sink.write(b"".join(map(line.__mod__, zip(*columns, strict=True))))
 
 
-def _quoted(ids: list[bytes]) -> list[bytes]:
+def _numbers(values: Floats, content: Content) -> list[bytes]:
+    """The shortest texts that read back equal; scores with .0, as pytrec_eval needs them."""
+    end = "" if content.role == "run" else ".0"
+    return [repr(value).removesuffix(end).encode() for value in values.tolist()]
+
+
+def _quoted(ids: Ids) -> list[bytes]:
     """Ids as JSON strings."""
     return [
         json.dumps(text.decode(), ensure_ascii=False).encode() if re.search(_ESCAPED, text) else b'"%b"' % text
-        for text in ids
+        for text in ids.tolist()
     ]
 
 
@@ -886,5 +895,5 @@ JSONL = Format(
     "it begins with a JSON object of values",
     _jsonl_table,
     _detected,
-    writer=lambda: FormatWriter(lines(_object_lines), lines(_object_lines), utf8_only),
+    writer=lambda: FormatWriter(_write_objects, _write_objects, utf8_only),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence, Set
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,13 @@ from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.format import QRELS_FIRST, Format, FormatWriter, counts, is_number
 from gradeval.formats.scan import HASH, LF, Tokens, floats, leading_integers, split, tokenize, unreadable
 from gradeval.formats.sources import HEAD, Block, Source
-from gradeval.formats.write import Content, QueryRows, contains, lines, refusing
+from gradeval.formats.write import Content, LineFields, by_column, contains, refusing
 from gradeval.notices import many
 from gradeval.options import GROUP_SUFFIXES, Options
 from gradeval.records import Record
+
+if TYPE_CHECKING:
+    from gradeval.arrays.text import Field
 
 _SHOWN = 20  # ranges of features that an error names
 _SIZE = "group size"
@@ -74,7 +77,7 @@ class Letor(Record, eq=False):
                 row = before + values.row[values.bounds[at] : values.bounds[at + 1]]
                 column[row] = values.value[values.bounds[at] : values.bounds[at + 1]]
                 again = self.line[distinct(row[1:][row[1:] == row[:-1]])]
-                problems.add(LineProblems.of(again, lambda _: f"feature {number} is given more than once"))
+                problems.add(LineProblems.of(again, f"feature {number} is given more than once"))
             before += values.rows
         problems.check()
         return column
@@ -185,7 +188,7 @@ def _queries(source: Source, groups: str | None, ids: Ids, line: Ints) -> tuple[
 
 
 def _read_block(block: Block, is_wanted: Bools) -> _Part:
-    text = block.bytes[: block.size]
+    text = block.text
     tokens, comment = _tokens(text)
     count = comment - tokens.first
     data = np.flatnonzero(count)
@@ -196,7 +199,7 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     query = tokens.ids(block.bytes, np.minimum(first_token + 1, len(tokens.start) - 1))
     has_query = (count[data] > 1) & (query.word(0) & np.uint64(0xFFFFFFFF) == _QID)
     length = np.where(has_query, query.length - 4, 0)
-    of_queries = LineProblems.of(data[has_query & (length == 0)], lambda _: "no query id after qid:")
+    of_queries = LineProblems.of(data[has_query & (length == 0)], "no query id after qid:")
     first_feature = first_token + 1 + has_query
     values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted=is_wanted)
     of_lines = of_labels + of_queries + of_values
@@ -281,9 +284,7 @@ def _named_by_rank(documents: Ids, query: Ints) -> Ids:
     counts = np.bincount(query)
     rank = np.empty(len(query), np.int64)
     rank[stable_order(query)] = ranges(np.ones(len(counts), np.int64), counts)
-    row = np.arange(len(query))
-    row[without] = len(query) + np.arange(len(without))
-    return Ids.joined([documents, integer_ids(rank[without])]).take(row)
+    return documents.with_others(without, integer_ids(rank[without]))
 
 
 def group_sizes(source: Source, groups: str | None) -> Source:
@@ -406,15 +407,13 @@ def _detected_indexes(text: bytes, options: Options) -> str:
     return "ranklib" if counts(text, _INDEXED, 0) else ""
 
 
-def _label_lines(query: QueryRows, content: Content) -> list[bytes]:
-    rows = zip(query.numbers(), query.documents, strict=True)
-    return [b"%b qid:%b # docid = %b\n" % (label, query.id, document) for label, document in rows]
+def _label_fields(row: LineFields, content: Content) -> list[Field]:
+    return [*row.number, b" qid:", row.query, b" # docid = ", row.document, b"\n"]
 
 
-def _feature_lines(query: QueryRows, content: Content) -> list[bytes]:
+def _feature_fields(row: LineFields, content: Content) -> list[Field]:
     """Scores are feature 1 of lines whose label is 0."""
-    rows = zip(query.numbers(), query.documents, strict=True)
-    return [b"0 qid:%b 1:%b # docid = %b\n" % (query.id, *row) for row in rows]
+    return [b"0 qid:", row.query, b" 1:", *row.number, b" # docid = ", row.document, b"\n"]
 
 
 LETOR = Format(
@@ -424,8 +423,8 @@ LETOR = Format(
     is_line=_is_letor,
     is_of_fields=True,
     writer=lambda: FormatWriter(
-        lines(_label_lines),
-        lines(_feature_lines),
+        by_column(_label_fields),
+        by_column(_feature_fields),
         refusing("spaces, tabs, line ends or #", b" \t\r\n#", contains(rb"[ \t\r\n]"), contains(b"#")),
         has_subtopics=False,
     ),

@@ -20,7 +20,7 @@ from gradeval.notices import many
 from gradeval.options import FILE_PATHS, Options, parse_number
 from gradeval.records import Record
 
-_SEPARATORS = re.compile(b"[ \t\r]+")
+_WORD = re.compile("[^ \t\r]+")
 _UNDIVIDED = "\x1f"  # a delimiter that no line has
 _IDS = ("_id", "id", "doc_id", "docid", "docno", "pid", "query_id", "qid")
 _TEXTS = ("title", "text", "contents", "body", "passage", "query")
@@ -29,14 +29,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # no text in UTF-8 has one
 _HEAD = re.compile(r"\s*\[{1,2}([^\[\],]+)\]{1,2}\s*$")  # of a table
 _UNCOMMENTED = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*"|'[^']*'|["'](?!.*["']))*""")
 _PLACE = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$", re.DOTALL)
-
-
-def read_fields(source: Source) -> Iterator[tuple[int, list[str]]]:
-    """The 0-based number and the fields of each line that is neither blank nor a comment. Raises InputError."""
-    for number, line in read_lines(source):
-        fields = [field.decode("utf-8", "surrogateescape") for field in _SEPARATORS.split(line) if field]
-        if fields and not fields[0].startswith("#"):
-            yield number, fields
 
 
 def read_lines(source: Source, blocks: Iterable[Block] | None = None) -> Iterator[tuple[int, bytes]]:
@@ -58,7 +50,7 @@ def _texts(name: str, blocks: Iterable[Block]) -> Iterator[bytes]:
     for block in blocks:
         if (problem := not_text(block, before)) is not None:
             LineProblems((problem,), 1).check(name)
-        text = block.bytes[: block.size].tobytes()
+        text = block.text.tobytes()
         before += text.count(b"\n")
         yield text
 
@@ -91,7 +83,7 @@ def read_ids(source: Source, judged: Set[str] = frozenset()) -> Iterator[tuple[i
     column: int | None = None
     for number, line in read_lines(source):
         text = line.decode("utf-8", "surrogateescape").strip(" \t\r")
-        words = re.findall("[^ \t\r]+", text)
+        words = _WORD.findall(text)
         forms = [form for form in (text, *_fields(text, _UNDIVIDED)) if form in judged]
         if column is not None:
             ids = _fields(text, delimiter)[column : column + 1]
@@ -100,7 +92,7 @@ def read_ids(source: Source, judged: Set[str] = frozenset()) -> Iterator[tuple[i
         else:
             delimiter = _delimiter_of(text)
             if is_first and judged.isdisjoint(words):
-                column = _query_column(_fields(text, delimiter))
+                column = _column(_fields(text, delimiter), "query")
             ids = words if column is None else []
             is_first = False
         is_first = is_first and not ids
@@ -108,11 +100,11 @@ def read_ids(source: Source, judged: Set[str] = frozenset()) -> Iterator[tuple[i
             yield number, ids
 
 
-def _query_column(names: Sequence[str]) -> int | None:
-    """The place of the column of query ids, None where these names have none, or two."""
+def _column(names: Sequence[str], role: str) -> int | None:
+    """The place of the column of a role, None where these names have none, or two."""
     from gradeval.formats.csv import usual_columns  # imported only when needed
 
-    columns = usual_columns(names, "query")
+    columns = usual_columns(names, role)
     return columns[0] if len(columns) == 1 else None
 
 
@@ -122,17 +114,14 @@ def _delimiter_of(text: str) -> str:
 
 def _fields(text: str, delimiter: str) -> list[str]:
     """The fields of a line, without the spaces around them. If no tabs divide them, they may be in quotes."""
-    if delimiter == "\t":
-        fields = text.split(delimiter)
-    elif '"' in text:
+    fields = text.split(delimiter)
+    if delimiter != "\t" and '"' in text:
         import csv  # imported only when needed
 
         try:
             [fields] = csv.reader([text], delimiter=delimiter, skipinitialspace=True)
         except csv.Error:  # a field that is too long
             return [text]
-    else:
-        fields = text.split(delimiter)
     return [field.strip(" ") for field in fields]
 
 
@@ -306,10 +295,9 @@ def _rows_of_documents(
 
 def _document_columns(header: Sequence[str]) -> tuple[int, int] | None:
     """The columns of queries and of documents, None where these fields are no header."""
-    from gradeval.formats.csv import usual_columns  # imported only when needed
-
-    columns = [usual_columns(header, role) for role in ("query", "document")]
-    return (columns[0][0], columns[1][0]) if all(len(places) == 1 for places in columns) else None
+    query = _column(header, "query")
+    document = _column(header, "document")
+    return None if query is None or document is None else (query, document)
 
 
 def _places(header: Sequence[str], kind: str) -> tuple[int, int] | None:
@@ -318,7 +306,7 @@ def _places(header: Sequence[str], kind: str) -> tuple[int, int] | None:
     if kind not in names:
         return None
     value = names.index(kind)
-    query = _query_column(names)
+    query = _column(names, "query")
     if query is not None and query != value:
         return query, value
     return (0, 1) if kind == "weight" and names[1:] == [kind] else None
@@ -380,7 +368,10 @@ def _json_row(line: bytes) -> tuple[str, str] | str:
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     """The 'query measure mean deviation' lines of a file. Raises InputError."""
     scores: dict[tuple[str, str], tuple[float, float]] = {}
-    for number, fields in read_fields(Source(path)):
+    for number, line in read_lines(Source(path)):
+        fields = _WORD.findall(line.decode("utf-8", "surrogateescape"))
+        if not fields or fields[0].startswith("#"):
+            continue
         try:
             query, measure, mean, deviation = fields
             values = parse_number(mean), parse_number(deviation)

@@ -40,16 +40,19 @@ _NO_ROW = "files are given by their paths, and rankings as {query: [document, â€
 _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _NO_LABEL = re.compile(r"the grade(?: \(column .*\))? (?:is missing|nan is not a finite number)$", re.DOTALL)
 _SEPARATOR = "\0"  # no id has one, as in files
+# what was read of a column, and what is wrong with rows, whose value may be any
+ReadIds = tuple[Ids, LineProblems]
+ReadNumbers = tuple[Floats, LineProblems]
 
 
 class ColumnValues(Protocol):
-    """A column; its values come with what is wrong with rows, whose value may be any. label: of messages."""
+    """A column. label: of messages."""
 
     def __len__(self) -> int: ...
 
-    def ids(self, rows: slice, label: str) -> tuple[Ids, LineProblems]: ...
+    def ids(self, rows: slice, label: str) -> ReadIds: ...
 
-    def numbers(self, rows: slice, label: str) -> tuple[Floats, LineProblems]: ...
+    def numbers(self, rows: slice, label: str) -> ReadNumbers: ...
 
 
 class Objects:
@@ -61,10 +64,10 @@ class Objects:
     def __len__(self) -> int:
         return len(self.values)
 
-    def ids(self, rows: slice, label: str) -> tuple[Ids, LineProblems]:
+    def ids(self, rows: slice, label: str) -> ReadIds:
         return object_ids(self.values[rows], label)
 
-    def numbers(self, rows: slice, label: str) -> tuple[Floats, LineProblems]:
+    def numbers(self, rows: slice, label: str) -> ReadNumbers:
         return object_numbers(self.values[rows], label)
 
 
@@ -78,7 +81,7 @@ class Numeric:
     def __len__(self) -> int:
         return len(self.values)
 
-    def ids(self, rows: slice, label: str) -> tuple[Ids, LineProblems]:
+    def ids(self, rows: slice, label: str) -> ReadIds:
         values = self.values[rows]
         missing = missing_rows(self.is_missing[rows], label)
         if values.dtype.kind in "iu":
@@ -86,7 +89,7 @@ class Numeric:
         ids, wrong = object_ids(values.tolist(), label)
         return ids, missing if missing.total else wrong
 
-    def numbers(self, rows: slice, label: str) -> tuple[Floats, LineProblems]:
+    def numbers(self, rows: slice, label: str) -> ReadNumbers:
         with np.errstate(over="ignore"):
             values = self.values[rows].astype(np.float64)
         return values, _not_finite(values, label, self.is_missing[rows])
@@ -99,12 +102,12 @@ class Distinct:
         self.count = len(values)
 
         @cache
-        def ids(label: str) -> tuple[Ids, LineProblems]:
+        def ids(label: str) -> ReadIds:
             ids, wrong = values.ids(slice(None), label)
             return ids if len(ids) else Ids.of([b""]), wrong
 
         @cache
-        def numbers(label: str) -> tuple[Floats, LineProblems]:
+        def numbers(label: str) -> ReadNumbers:
             numbers, wrong = values.numbers(slice(None), label)
             return np.append(numbers, np.nan), wrong
 
@@ -122,19 +125,19 @@ class Categories:
     def __len__(self) -> int:
         return len(self.code)
 
-    def ids(self, rows: slice, label: str) -> tuple[Ids, LineProblems]:
+    def ids(self, rows: slice, label: str) -> ReadIds:
         code = self.code[rows].astype(np.int64)
         ids, wrong = self.distinct.ids(label)
         return ids.take(np.maximum(code, 0)), _of_codes(code, wrong, label)
 
-    def numbers(self, rows: slice, label: str) -> tuple[Floats, LineProblems]:
+    def numbers(self, rows: slice, label: str) -> ReadNumbers:
         code = self.code[rows].astype(np.int64)
         numbers, wrong = self.distinct.numbers(label)
         return numbers[code], _of_codes(code, wrong, label)
 
 
 def missing_rows(is_missing: Bools, label: str) -> LineProblems:
-    return LineProblems.of(np.flatnonzero(is_missing), lambda _: f"the {label} is missing")
+    return LineProblems.of(np.flatnonzero(is_missing), f"the {label} is missing")
 
 
 def _of_codes(code: Ints, wrong: LineProblems, label: str) -> LineProblems:
@@ -146,20 +149,20 @@ def _of_codes(code: Ints, wrong: LineProblems, label: str) -> LineProblems:
     return LineProblems.of(rows, lambda i: of_code.get(int(code[rows[i]]), f"the {label} is missing"))
 
 
-def _not_finite(values: Floats, label: str, is_missing: Bools | None = None) -> LineProblems:
+def _not_finite(values: Floats, label: str, is_missing: Bools | bool = False) -> LineProblems:
     """The rows whose value is missing or no finite number."""
-    rows = np.flatnonzero(~np.isfinite(values) if is_missing is None else ~np.isfinite(values) | is_missing)
+    rows = np.flatnonzero(~np.isfinite(values) | is_missing)
+    missing = np.broadcast_to(is_missing, values.shape)
 
     def why(i: int) -> str:
-        is_there = is_missing is None or not is_missing[rows[i]]
-        return (
-            f"the {label} {values[rows[i]]} is not a finite number" if is_there else f"the {label} is missing"
-        )
+        if missing[rows[i]]:
+            return f"the {label} is missing"
+        return f"the {label} {values[rows[i]]} is not a finite number"
 
     return LineProblems.of(rows, why)
 
 
-def object_ids(values: Sequence[Any], label: str) -> tuple[Ids, LineProblems]:
+def object_ids(values: Sequence[Any], label: str) -> ReadIds:
     """Ids of objects: strings, bytes, and the str() of any other that is no container."""
     ids = None
     try:
@@ -256,7 +259,7 @@ def floats_of(numbers: Sequence[float]) -> Floats:
     return np.frombuffer(bytearray(block), np.float64)
 
 
-def object_numbers(values: Sequence[Any], label: str) -> tuple[Floats, LineProblems]:
+def object_numbers(values: Sequence[Any], label: str) -> ReadNumbers:
     """Numbers of objects: what float() makes of them."""
     if types_of(values) <= _NUMBERS:
         with suppress(OverflowError):
@@ -413,7 +416,7 @@ def nested_columns(
     queries: Sequence[Any],
     bounds: Ints,
     documents: Sequence[Any],
-    numbers: tuple[Floats, LineProblems],
+    numbers: ReadNumbers,
     name_of: Callable[[int, int], str],
     unlabelled: str | None = None,
 ) -> Columns:
@@ -431,9 +434,8 @@ def nested_columns(
 
     columns = Columns(query, bounds, document, number, line=np.arange(len(number)), lines=len(number))
     columns = labelled_only(columns, wrong_number, unlabelled)
-    wrong_query = wrong_query.changed(lambda problem: problem.replace(line=int(bounds[problem.line or 0])))
-    wrong = [wrong_query, wrong_document.changed(at_row), columns.problems.changed(at_row)]
-    return columns.without_rows(LineProblems.joined(wrong))
+    wrong = wrong_query.in_lines(bounds) + (wrong_document + columns.problems).changed(at_row)
+    return columns.without_rows(wrong)
 
 
 def _named(key: Any) -> str:

@@ -23,9 +23,9 @@ from gradeval.records import Record
 SPACE, TAB, LF, CR, HASH, DOT, PLUS, MINUS = b" \t\n\r#.+-"
 
 _U = np.uint64
-_ONES, _ZEROS = _U(0x0101010101010101), _U(0x3030303030303030)
-_ABOVE_NINE, _HIGH_BITS = _U(0x4646464646464646), _U(0x8080808080808080)
-_TO_HIGH = _U(0x7676767676767676)  # what makes a byte above 9 have its high bit
+ONES, ZEROS = _U(0x0101010101010101), _U(0x3030303030303030)
+_ABOVE_NINE, HIGH_BITS = _U(0x4646464646464646), _U(0x8080808080808080)
+TO_HIGH = _U(0x7676767676767676)  # what makes a byte above 9 have its high bit
 _PAIRS, _FOURS = _U(0x00FF00FF00FF00FF), _U(0x0000FFFF0000FFFF)
 _PAIR, _FOUR, _EIGHT = (_U((10**n << 8 * n) + 1) for n in (1, 2, 4))  # first * 10^n + second, in their bytes
 _1, _3, _7, _8, _10, _16, _32, _56, _64 = map(_U, (1, 3, 7, 8, 10, 16, 32, 56, 64))
@@ -154,7 +154,7 @@ def tokenize(text: Bytes, also: Ints | None = None) -> Tokens:
 
 def unreadable(block: Block, cr_separates: bool = False) -> LineProblems | None:
     """Why the lines of a block cannot be read, None where they can. cr_separates: fields, as spaces do."""
-    problem, characters = not_text(block), block.bytes[: block.size]
+    problem, characters = not_text(block), block.text
     behind = characters[np.flatnonzero(characters[:-1] == CR) + 1]
     if problem is None and not cr_separates and ((behind != LF) & (behind != CR)).any():
         text = characters.tobytes()
@@ -176,7 +176,7 @@ def not_text(block: Block, before: int = 0) -> Problem | None:
 
 def not_lines(block: Block, before: int = 0) -> Problem | None:
     """not_text(), but for byte order marks at the beginning of lines, which may be within a quoted field."""
-    text = block.bytes[: block.size]
+    text = block.text
     if not text.all():
         line = int(np.count_nonzero(text[: int(text.argmin())] == LF))
         return binary_data(text[:MAGIC_END].tobytes() if block.first and not before else b"", before + line)
@@ -185,7 +185,7 @@ def not_lines(block: Block, before: int = 0) -> Problem | None:
 
 def marked_lines(block: Block) -> Ints:
     """The lines that begin with a byte order mark; of a file, that at its beginning is no longer there."""
-    text = block.bytes[: block.size]
+    text = block.text
     if text.max(initial=0) < UTF8_MARK[0]:  # as in most text
         return _NONE
     marks = np.flatnonzero(text == UTF8_MARK[0])
@@ -235,11 +235,11 @@ def _short_floats(text: Ids) -> tuple[Floats, Ints]:
     length = text.length - negative
     size = np.minimum(length, 16)
     view = words(text.block)
-    first = (view[start] ^ _ZEROS) & _FIRST_BYTES[size]
-    second = (view[start + 8] ^ _ZEROS) & _SECOND_BYTES[size]
+    first = (view[start] ^ ZEROS) & _FIRST_BYTES[size]
+    second = (view[start + 8] ^ ZEROS) & _SECOND_BYTES[size]
     whole = np.minimum(_remove_point(first, second), size)  # digits before the point
     digits = length - (whole < length)
-    unread = ((first + _TO_HIGH) | first | (second + _TO_HIGH) | second) & _HIGH_BITS != 0
+    unread = ((first + TO_HIGH) | first | (second + TO_HIGH) | second) & HIGH_BITS != 0
     unread |= (digits < 1) | (digits > 15)
     number = eight_digits(first)
     number *= _POWERS[8]
@@ -267,11 +267,11 @@ def _remove_point(first: Words, second: Words) -> Bytes:
 
 def up_to(character: np.uint64, word: Words) -> Words:
     """A mask of the bytes of each word before the first `character`."""
-    other: Words = word ^ (character * _ONES)  # 0 where the character is
-    stop = other - _ONES  # the lowest high bit marks that byte
+    other: Words = word ^ (character * ONES)  # 0 where the character is
+    stop = other - ONES  # the lowest high bit marks that byte
     np.invert(other, out=other)
     stop &= other
-    stop &= _HIGH_BITS
+    stop &= HIGH_BITS
     stop >>= _7
     np.subtract(stop, _1, out=other)
     np.invert(stop, out=stop)
@@ -312,8 +312,7 @@ def _decimal_digits(text: Ids, start: Ints) -> tuple[Words, Ints, Bools]:
     """
     end = text.start + text.length
     view = words(text.block)
-    digits, count = _leading_digits(view[start])
-    mantissa = eight_digits(digits << (_64 - (count << _3)))
+    mantissa, count = _leading_number(view[start])
     at = start + count.view(np.int64)
     decimals = np.zeros(len(start), np.int64)
     has_point = text.block[at] == DOT
@@ -322,13 +321,13 @@ def _decimal_digits(text: Ids, start: Ints) -> tuple[Words, Ints, Bools]:
     rows = _chosen(has_point & (at + 1 < end))
     at = at[rows] + 1
     while len(at):
-        digits, count = _leading_digits(view[at])
+        digits, count = _leading_number(view[at])
         places = count.view(np.int64)
         at += places
         value = mantissa[rows]
         fits = (value <= _ROOM[places]) & (count > 0)
         value *= _POWERS[places]
-        value += eight_digits(digits << (_64 - (count << _3)))
+        value += digits
         mantissa[rows] = value
         decimals[rows] += places
         hard[rows] = ~fits
@@ -359,24 +358,23 @@ def _chosen(rows: Bools) -> Ints | slice:
 
 def leading_integers(block: Bytes, start: Ints) -> tuple[Ints, Ints]:
     """The integer at each offset, of up to eight digits, and how many digits it has."""
-    digits, count = _leading_digits(words(block)[start])
-    number = eight_digits(digits << (_64 - (count << _3)))
+    number, count = _leading_number(words(block)[start])
     return number.astype(np.int64), count.astype(np.int64)
 
 
-def _leading_digits(word: Words) -> tuple[Words, Words]:
-    """The digits that eight characters start with, one a byte, 0 behind them; and how many there are."""
-    digits = word - _ZEROS
+def _leading_number(word: Words) -> tuple[Words, Words]:
+    """The integer that eight characters start with, and how many digits it has."""
+    digits = word - ZEROS
     # the lowest high bit marks the first byte outside '0'..'9' (carries may corrupt the bytes above it)
-    stop = ((word + _ABOVE_NINE) | digits) & _HIGH_BITS
+    stop = ((word + _ABOVE_NINE) | digits) & HIGH_BITS
     stop &= ~stop + _1
     stop >>= _7
     stop -= _1
     digits &= stop
-    stop &= _ONES
-    stop *= _ONES
+    stop &= ONES
+    stop *= ONES
     stop >>= _56
-    return digits, stop
+    return eight_digits(digits << (_64 - (stop << _3))), stop
 
 
 def eight_digits(digits: Words) -> Words:

@@ -124,6 +124,11 @@ class Block(Record):
     last: bool
     too_long: bool = False
 
+    @property
+    def text(self) -> Bytes:
+        """The lines, without the bytes behind them."""
+        return self.bytes[: self.size]
+
 
 Watch = Callable[[int, int], object]
 _Readinto = Callable[[Any], int]

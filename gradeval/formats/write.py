@@ -1,21 +1,23 @@
-"""What the formats that are written have in common: the rows of a query, and ids that a format cannot hold."""
+"""What the formats that are written have in common: lines by column, and ids that a format cannot hold."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats
-from gradeval.arrays.strings import Ids
+from gradeval.arrays import Bools
+from gradeval.arrays.strings import Ids, integer_ids
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problem, shown
 from gradeval.formats.sources import UTF8_MARK
 from gradeval.records import Record
+
+if TYPE_CHECKING:
+    from gradeval.arrays.text import Field
 
 
 class Content(Record):
@@ -37,36 +39,38 @@ Refuse = Callable[[Columns, Content], LineProblems]
 _Check = Callable[[bytes], object]
 
 
-class QueryRows(NamedTuple):
-    """The rows of a query."""
+class LineFields(NamedTuple):
+    """The fields of lines, each a column."""
 
-    id: bytes
-    documents: list[bytes]
-    values: Floats
-    ranks: Floats
-    subtopics: list[bytes]  # of each document, or none
-
-    def numbers(self, are_floats: bool = False) -> list[bytes]:
-        """The shortest texts that read back equal. are_floats: with .0, as pytrec_eval needs scores of JSON."""
-        end = "" if are_floats else ".0"
-        return [repr(value).removesuffix(end).encode() for value in self.values.tolist()]
+    query: Ids
+    document: Ids
+    number: list[Field]  # whose texts follow one another
+    rank: Ids
+    subtopic: Ids | None
 
 
-def queries_of(batch: Columns) -> Iterator[QueryRows]:
-    documents = batch.documents.tolist()
-    ranks = batch.rank
-    subtopics = batch.subtopic.tolist() if isinstance(batch.subtopic, Ids) else []
-    assert ranks is not None
-    for query, (a, b) in zip(batch.queries.tolist(), pairwise(batch.bounds.tolist()), strict=True):
-        yield QueryRows(query, documents[a:b], batch.value[a:b], ranks[a:b], subtopics[a:b])
-
-
-def lines(of_query: Callable[[QueryRows, Content], list[bytes]]) -> Write:
-    """of_query: the lines of a query."""
+def by_column(fields_of: Callable[[LineFields, Content], list[Field]]) -> Write:
+    """Writes lines some thousands at a time, in a fifth of the time that it takes singly. fields_of: what is in
+    a line, from its beginning to its end.
+    """
 
     def write(batches: Iterator[Columns], sink: Any, content: Content) -> None:
+        from gradeval.arrays.text import ROWS, decimal_fields, lines_of  # imported only when needed
+
         for batch in batches:
-            sink.write(b"".join(line for query in queries_of(batch) for line in of_query(query, content)))
+            assert batch.rank is not None
+            query = batch.query
+            for first in range(0, len(query), ROWS):
+                rows = slice(first, first + ROWS)
+                fields = LineFields(
+                    batch.queries.take(query[rows]),
+                    batch.documents.take(rows),
+                    decimal_fields(batch.value[rows]),
+                    integer_ids(batch.rank[rows].astype(np.int64)),
+                    batch.subtopic.take(rows) if isinstance(batch.subtopic, Ids) else None,
+                )
+                for lines in lines_of(fields_of(fields, content)):
+                    sink.write(lines)
 
     return write
 

@@ -131,9 +131,10 @@ def spark_command(
             comparison = _comparison(evaluation, results, request, compare_options)
             may_go_on = _passes(job, results, comparison)
             if values is not None:
-                _write(
-                    evaluation if may_go_on and results.runs else None, sessions.resolved(spark, values), values
-                )
+                if may_go_on and results.runs:
+                    evaluation.per_query_of_evaluated().write.parquet(sessions.resolved(spark, values))
+                else:
+                    echo_error(f"gradeval: {values} was not written")
     if not may_go_on:
         return 2
     if comparison is not None:
@@ -207,14 +208,6 @@ def _request(
         return Request.of(metrics or DEFAULT_METRICS, options, buckets, OPTION, None)
     compared = CompareOptions(**compare_options)
     return Request.of(metrics or COMPARED_METRICS, options, buckets, OPTION, compared)
-
-
-def _write(evaluation: SparkResults | None, location: str, values: str) -> None:
-    """Write the values of all queries; a message where there are none to write."""
-    if evaluation is None:
-        echo_error(f"gradeval: {values} was not written")
-    else:
-        evaluation.per_query_of_evaluated().write.parquet(location)
 
 
 def _check_pairs(runs: Mapping[str, str], compared: CompareOptions | None) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -63,6 +63,7 @@ QRELS = -1  # in the column run, the rows of the qrels
 # a line of a file that is no row has as its query NO_ROW, the error, NO_ROW, and the line
 NO_ROW = "\0"
 NO_ROWS = "no data: it has no rows"
+_State = TypeVar("_State")
 RunValues = tuple[int, Ids, Floats]
 """The position of a run, the ids of its counted queries in a bucket, (n,), and their values, (M, n)."""
 
@@ -290,7 +291,7 @@ def _read_qrels(table: Any, job: SparkJob) -> tuple[Qrels, Notices]:
     merge = job.options.merge
     wrong = rows.out_of_range() + LineProblems.listed([] if merge else differing)
     wrong.changed(judged.named).check(job.qrels)
-    qrels = rows.without_duplicates() if merge is None else rows.merged(merge)
+    qrels = rows.merged(merge)
     qrels = qrels.evaluated(job.options, excluded(job.options))
     of_subtopics = no_subtopics_notices(qrels, job.specs)
     of_qrels = (
@@ -461,11 +462,17 @@ def joined_error(failures: Sequence[GradevalError]) -> GradevalError:
 
 def merged(states: Sequence[State], job: SparkJob) -> SparkSummary:
     """Raises GradevalError where the qrels or the options are wrong."""
-    if failures := [state for state in states if isinstance(state, GradevalError)]:
-        raise joined_error(failures)
-    buckets = [state for state in states if isinstance(state, Bucket)]
-    _check_query_ids(buckets, job)
-    merged_runs, failed = _merged_runs(buckets, job)
+    buckets = _without_errors(states)
+    evaluated = {query for bucket in buckets for query in bucket.ids}
+    if unknown := [query for query in job.options.query_ids or () if query not in evaluated]:
+        raise UnknownQueryError(unknown, job.qrels)
+    merged_runs: list[_MergedRun] = []
+    failed: list[FailedRun] = []
+    for r, path in enumerate(job.paths):
+        try:
+            merged_runs.append(_merged_run(r, buckets, job))
+        except GradevalError as error:
+            failed.append(FailedRun(path, error))
     results = tuple(merged_run.result for merged_run in merged_runs)
     options = job.options.to_dict()
     evaluation = SparkSummary(
@@ -481,18 +488,18 @@ def merged(states: Sequence[State], job: SparkJob) -> SparkSummary:
             job.specs,
             options,
         ),
-        failed=failed,
+        failed=tuple(failed),
     )
     pairs = [Statistics.joined(parts) for parts in zip(*(bucket.pairs for bucket in buckets), strict=False)]
     statistics = {merged_run.result.name: merged_run.statistics for merged_run in merged_runs}
     return evaluation.replace(statistics=statistics, pairs=pairs)
 
 
-def _check_query_ids(buckets: Sequence[Bucket], job: SparkJob) -> None:
-    """Raise UnknownQueryError for those of Options.query_ids that no bucket has."""
-    evaluated = {query for bucket in buckets for query in bucket.ids}
-    if unknown := [query for query in job.options.query_ids or () if query not in evaluated]:
-        raise UnknownQueryError(unknown, job.qrels)
+def _without_errors(states: Sequence[_State | GradevalError]) -> list[_State]:
+    """The states, of which none is an error. Raises GradevalError where some are."""
+    if errors := [state for state in states if isinstance(state, GradevalError)]:
+        raise joined_error(errors)
+    return [state for state in states if not isinstance(state, GradevalError)]
 
 
 class _MergedRun(NamedTuple):
@@ -502,18 +509,6 @@ class _MergedRun(NamedTuple):
     statistics: Statistics
     judged_share: float
     notices: list[Notice]
-
-
-def _merged_runs(buckets: Sequence[Bucket], job: SparkJob) -> tuple[list[_MergedRun], tuple[FailedRun, ...]]:
-    """Those that could be evaluated, and the others."""
-    merged_runs: list[_MergedRun] = []
-    failed: list[FailedRun] = []
-    for r, path in enumerate(job.paths):
-        try:
-            merged_runs.append(_merged_run(r, buckets, job))
-        except GradevalError as error:
-            failed.append(FailedRun(path, error))
-    return merged_runs, tuple(failed)
 
 
 def _notices(runs: Sequence[_MergedRun], buckets: Sequence[Bucket], job: SparkJob) -> Iterator[Notice]:
@@ -533,7 +528,7 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     path = job.paths[r]
     specs = job.specs
     options = job.options
-    parts = _parts_of_run([bucket.runs[r] for bucket in buckets])
+    parts = _without_errors([bucket.runs[r] for bucket in buckets])
     depths, counts = map(np.concatenate, zip(*(part.depths for part in parts), strict=True))
     in_run = int(counts.sum())
     if not in_run:
@@ -565,13 +560,6 @@ def _merged_run(r: int, buckets: Sequence[Bucket], job: SparkJob) -> _MergedRun:
     short = np.sum([part.facts.short for part in parts], axis=0)
     notices += cutoff_notices(specs, short, in_run)
     return _MergedRun(result, values, share, notices)
-
-
-def _parts_of_run(states: Sequence[Part | GradevalError]) -> list[Part]:
-    """The state of a run in each bucket. Raises GradevalError where it failed in some."""
-    if errors := [state for state in states if isinstance(state, GradevalError)]:
-        raise joined_error(errors)
-    return [state for state in states if isinstance(state, Part)]
 
 
 def _notices_of_run(parts: Sequence[Part], specs: Sequence[Spec], means: Sequence[Floats]) -> list[Notice]:

@@ -61,7 +61,7 @@ def completed(
         return qrels, reduced
     queries = np.arange(len(qrels.queries)) if queries is None else queries
     documents = RetrievedDocuments.of(qrels, reduced, queries)
-    query, above, score = documents.unjudged(depth)
+    query, above, score = documents.to_judge(depth)
     order = stable_order(np.append(Segments(qrels.offsets).query, query))
     rank = np.append(reduced.rank, above + 1.0)[order]
     offsets = qrels.offsets + offsets_of(np.bincount(query, minlength=len(qrels.queries)))
@@ -88,7 +88,7 @@ class RetrievedDocuments(Record, eq=False):
     queries: Ints  # those of the qrels, ascending, (S,)
     segments: Segments  # how the documents fall into them
     scores: Floats  # (n,)
-    judged: Ints  # which of them are judged
+    unjudged: Ints  # which of them are not judged
 
     @classmethod
     def of(cls, qrels: Qrels, reduced: Reduced, queries: Ints) -> RetrievedDocuments:
@@ -96,17 +96,15 @@ class RetrievedDocuments(Record, eq=False):
         lengths = np.diff(qrels.offsets)[queries]
         rank = reduced.rank[ranges(qrels.offsets[queries], lengths)]
         is_retrieved = np.isfinite(rank)
-        first = segments.offsets[:-1].repeat(lengths)[is_retrieved]
-        judged = first + rank[is_retrieved].astype(np.int64) - 1
-        return cls(queries, segments, reduced.scores_of(queries), judged)
+        query = np.arange(len(queries)).repeat(lengths)[is_retrieved]
+        unjudged = segments.other_rows(query, rank[is_retrieved].astype(np.int64))
+        return cls(queries, segments, reduced.scores_of(queries), unjudged)
 
-    def unjudged(self, depth: int | None) -> tuple[Ints, Ints, Floats]:
+    def to_judge(self, depth: int | None) -> tuple[Ints, Ints, Floats]:
         """The query, how many documents are above it, and the score of each document without a judgment."""
-        is_unjudged = np.ones(len(self.scores), bool)
-        is_unjudged[self.judged] = False
+        rows = self.unjudged
         if depth is not None:
-            is_unjudged &= self.segments.place < depth
-        rows = np.flatnonzero(is_unjudged)
+            rows = rows[self.segments.place[rows] < depth]
         return self.queries[self.segments.query[rows]], self.segments.place[rows], self.scores[rows]
 
     def ties(self, rank: Floats, query: Ints) -> Ties:

@@ -308,7 +308,7 @@ def _ids(name: str, values: NDArray[Any], line: Ints) -> Ids:
     if values.dtype.kind not in "iuUSOT":
         raise InputError(name, f"ids are strings or integers, not {values.dtype}")
     ids, wrong = array_values(values).ids(slice(None), f"{name} id")
-    wrong.changed(lambda problem: problem.replace(line=int(line[problem.line or 0]))).check(name)
+    wrong.in_lines(line).check(name)
     return ids
 
 

@@ -176,20 +176,14 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     Raises GradevalError: InputError for data, OptionError for options.
     """
     chosen = Options(**options)
-    jobs = chosen.jobs or default_jobs()
     if isinstance(run, RunTable):
         return run
     check_inputs([("run", run)], chosen)
-    if not is_path(run):
-        data = open_data(run, "run", "score", chosen)
-        table = _evaluated(_of_data(data), chosen)
-        return RunTable(None, _joined(table, 1 if data.is_small else jobs), collapse=Collapse.of(chosen))
-    file, *further = open_file(source_of(run), "run", chosen)
+    opened, *further = open_all([("run", run)], NOTHING_JUDGED, chosen)
     if further:
-        raise OptionError(f"features must be the one feature of {file.source.name} that is the run")
-    path = f"{file.source.name}:{file.name}" if file.name else file.source.name
-    ties = LETOR_TIES if file.kind == "letor" else format_of(file.kind).ties
-    return RunTable(path, _joined(file.table, jobs), ties, Collapse.of(chosen))
+        raise OptionError(f"features must be the one feature of {source_of(run).name} that is the run")
+    columns = _joined(opened.opened(), chosen.jobs or default_jobs())
+    return RunTable(opened.path if is_path(run) else None, columns, opened.ties, opened.collapse)
 
 
 def _evaluated(table: BlockTable, options: Options) -> BlockTable:

@@ -215,9 +215,7 @@ class Qrels(Record, eq=False):
         if merge is None:
             problems.add(rows.duplicates(same_grade=False))
             problems.check()
-            qrels = rows.without_duplicates()  # with the keys of its documents
-        else:
-            qrels = rows.merged(merge)
+        qrels = rows.merged(merge)  # with the keys of its documents
         if unlabelled:
             notices = Notices((*qrels.notices, Notice(NoticeKind.UNLABELLED, path, unlabelled)))
             qrels = qrels.replace(notices=notices)
@@ -343,16 +341,12 @@ class _Repeated(Record, eq=False):
     document: Ints  # the first judgment of the document of each of these
 
 
-class JudgmentRows(Record, eq=False):
+class JudgmentRows(_Repeated, eq=False):
     """The judgments of a file as they are, of any grade and with duplicates and subtopics."""
 
     qrels: Qrels
     lines: list[tuple[Ints, int]]  # the 0-based lines of each block's rows, and how many the block has
     order: Ints | None  # the row as read of each, None where as read
-    again: Ints  # as in _Repeated, like the next three
-    first: Ints
-    further: Ints
-    document: Ints
     keys: Words  # of the documents, (N,)
     subtopic: Ids | None  # of each row, (N,), None where all have one
 
@@ -392,7 +386,7 @@ class JudgmentRows(Record, eq=False):
         parts_of_shares = zip(*ordered_map(keys_and_repeats, qrels.shares, jobs), strict=True)
         keys, again, first = map(np.concatenate, parts_of_shares)
         repeated = fields_of(_by_subtopic(again, first, subtopic))
-        return cls(qrels, lines, rows, keys=keys, subtopic=subtopic, **repeated)
+        return cls(**repeated, qrels=qrels, lines=lines, order=rows, keys=keys, subtopic=subtopic)
 
     def line(self) -> Ints:
         """The 0-based line of each row, for messages."""
@@ -428,9 +422,11 @@ class JudgmentRows(Record, eq=False):
         # the first one says what to do about all
         return LineProblems.of(line[again], message, lambda i: MERGE_HINT if i == 0 and not same_grade else "")
 
-    def merged(self, rule: str) -> Qrels:
-        """One judgment of each document and subtopic, with the grade that the rule makes of all of them."""
-        if not len(self.again):
+    def merged(self, rule: str | None) -> Qrels:
+        """One judgment of each document and subtopic, with the grade that the rule makes of all of them, or
+        without a rule the first.
+        """
+        if rule is None or not len(self.again):
             return self.without_duplicates()
         rows, notice = self.with_merged(rule)
         qrels = rows.without_duplicates()

@@ -338,14 +338,12 @@ def unjudged_lines(
     always in one order, and take the ranks that judged ones leave.
     """
     query = _query_of(lines)
-    is_judged, is_taken = np.zeros((2, len(query)), bool)
+    is_judged = np.zeros(len(query), bool)
     is_judged[ranked.line] = True
-    start = lines.bounds[query[ranked.line]]
-    is_taken[start + ranked.rank - 1] = True
     by_score = lines.by_score
     line = np.arange(len(query)) if by_score is None else by_score.line
     line = line[~is_judged[line]]
-    [position] = (~is_taken).nonzero()
+    position = Segments(lines.bounds).other_rows(query[ranked.line], ranked.rank)
     query = query[position]
     rank = position - lines.bounds[query] + 1
     is_wanted = rank <= min(wanted.first, wanted.last)
@@ -503,8 +501,8 @@ class Collapse(Record):
 
     def best(self, ids: Ids, score: Floats, query: Ints) -> tuple[Ids, Ints]:
         """The documents of these lines, and the first line of each with its best score, ascending."""
-        documents = ids.before_last(self.delimiter) if self.delimiter else ids
-        again, first = _again(documents, query)
+        documents = ids.before_last(self.delimiter)
+        again, first = documents.repeated(query)
         rows = np.arange(len(score))
         of_document = rows.copy()  # the first line of each line's document
         of_document[again] = first
@@ -521,7 +519,7 @@ class Collapse(Record):
         query = _query_of(lines)
         again = first = np.empty(0, np.int64)
         if not self.duplicates:
-            again, first = _again(lines.documents, query)
+            again, first = lines.documents.repeated(query)
         documents, rows = self.best(lines.documents, lines.score, query)
         collapsed = lines.take(rows, lines.query, np.searchsorted(rows, lines.bounds))
         return collapsed.replace(documents=documents), Repeats.of(lines, again, first, judged)
@@ -536,12 +534,6 @@ class Collapse(Record):
 
 
 EACH = Collapse()  # each line is a document
-
-
-def _again(ids: Ids, query: Ints) -> tuple[Ints, Ints]:
-    """The lines whose id is a duplicate in its query, and the first line of each of these ids."""
-    table = KeyTable(ids.keys() + salts(int(query.max(initial=-1)) + 1)[query])
-    return repeats(table, ids, query)
 
 
 def first_rows(columns: Columns, depth: int, collapse: Collapse) -> Columns:

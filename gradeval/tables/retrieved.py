@@ -95,7 +95,7 @@ class UnjudgedOfRuns(Record, eq=False):
         """runs: the query, the id and the rank of the documents of each. In order of first appearance."""
         query = np.concatenate([of_run[0] for of_run in runs])
         documents = Ids.joined([of_run[1].compact() for of_run in runs])
-        first, document = documents.distinct_in(query)
+        first, document = documents.distinct(query)
         return cls(
             query[first],
             documents.take(first),

@@ -24,10 +24,8 @@ class Unjudged(Record, eq=False):
         retrieved = judgments.retrieved
         first = retrieved if last_rank is None else np.minimum(retrieved, last_rank)
         places = Segments(offsets_of(first))
-        is_unjudged = np.ones(int(places.offsets[-1]), bool)
         [rows] = (judgments.rank <= first[judgments.query]).nonzero()
-        is_unjudged[places.offsets[judgments.query[rows]] + judgments.rank[rows].astype(np.int64) - 1] = False
-        position = np.flatnonzero(is_unjudged)
+        position = places.other_rows(judgments.query[rows], judgments.rank[rows].astype(np.int64))
         segments = places.take(position)
         below = retrieved - judgments.segments.number(judgments.is_retrieved) - segments.lengths
         return cls(segments, (places.place[position] + 1).astype(np.float64), below, top)

@@ -120,7 +120,7 @@ class _Documents(NamedTuple):
             [of_part.take(part.row).detached() for of_part, part in zip(ids, parts, strict=True)]
         )
         query = np.concatenate([part.query for part in parts])
-        first, number = documents.distinct_in(query)
+        first, number = documents.distinct(query)
         bounds = np.cumsum([0, *(len(part.row) for part in parts)])
         columns = np.full((3, len(first)), np.nan)
         columns[1:] = np.inf

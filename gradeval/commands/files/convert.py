@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError
@@ -34,7 +35,7 @@ from gradeval.notices import Notice
 from gradeval.options import OF_FILES, Options, choice, integer, must_be, takes
 from gradeval.tables.load import TableFile, check_inputs, open_file
 from gradeval.tables.qrels import JudgmentRows, all_unlabelled
-from gradeval.tables.ranking import Collapse, Repeats, RunLines
+from gradeval.tables.ranking import Collapse, Repeats, RunLines, ranked_rows
 from gradeval.tables.reduction import QueryNotGrouped
 
 if TYPE_CHECKING:
@@ -334,17 +335,18 @@ class _Reading:
                 )
                 self.problems.add(Repeats.of(lines, rows.again, rows.first, table.queries).problems())
             if self.collapse:
-                query = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
+                query = Segments(table.offsets).query
                 documents, best = self.collapse.best(table.documents, table.grade, query)
                 self.counts["collapsed"] += len(line) - len(best)
                 offsets = np.searchsorted(best, table.offsets)
                 table = table.replace(offsets=offsets, documents=documents, grade=table.grade[best])
                 line = line[best]
-        query = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
-        by_tie = table.documents.descending(query) if ties == "trec" else np.arange(len(query))
-        order = by_tie[np.lexsort((-table.grade[by_tie], query[by_tie]))]
+        segments = Segments(table.offsets)
+        order, _ = segments.ranked(table.grade)
+        if ties == "trec":
+            order = ranked_rows(segments, table.grade, table.documents)
         rank = np.empty(len(line))
-        rank[order] = np.arange(len(line)) - table.offsets[query] + 1
+        rank[order] = segments.place + 1
         chosen = order if self.conversion.sort else slice(None)
         subtopic = None if subtopic is None else subtopic.take(chosen)
         columns = table.documents.take(chosen), table.grade[chosen], line[chosen], 0

@@ -448,9 +448,7 @@ class Checks:
         problems.add(rows.out_of_range())
         if self.options.merge is None:
             problems.add(rows.duplicates(same_grade=False))
-        qrels = self.judgments = (
-            rows.merged(self.options.merge) if self.options.merge else rows.without_duplicates()
-        )
+        qrels = self.judgments = rows.merged(self.options.merge)
         relevant = is_relevant(qrels.grade, self.options.rel).astype(np.float64)
         without = ~Segments(qrels.offsets).max(relevant).astype(bool)
         grades, counts = np.unique(rows.qrels.grade, return_counts=True)
@@ -471,16 +469,14 @@ class Checks:
     def _run(self, file: TableFile, report: FileReport) -> None:
         qrels = self.judgments or NOTHING_JUDGED.qrels
         names = dict[int, bytes]()
-        problems = AllProblems(file.source.name, report.errors)
 
         def begin() -> tuple[CountedRun, AllProblems]:
-            nonlocal problems
             report.errors, report.warnings = Issues(self.limit), Issues(self.limit)
             problems = AllProblems(file.source.name, report.errors)
             return CountedRun(qrels, report, names, ranking.Collapse.of(self.options)), problems
 
         run = with_fewer(lambda jobs: collect(file.table, begin, jobs), self.jobs)
-        report.end = problems.end
+        report.end = run.end
         if not run.lines:
             return
         reduced = run.reduced()
@@ -569,7 +565,7 @@ class ObservedSource(Source):
         self._is_ascii, self._is_binary = True, False
         self._not_utf8: int | None = None
         for part in parts:
-            text = part.bytes[: part.size] if isinstance(part, Block) else part
+            text = part.text if isinstance(part, Block) else part
             if len(text):
                 self._see(text)
             yield part
@@ -618,6 +614,7 @@ class CountedRun(Total):
         self.file_report, self.names = report, names
         self.details: list[Ints] = []
         self.has_ranks = False
+        self.end: int | None = None  # as of FileReport
 
     def see(self, index: Ints, queries: Ids) -> None:
         self.names.update(zip(index.tolist(), queries.tolist(), strict=True))
@@ -660,7 +657,8 @@ class CountedRun(Total):
             self.file_report.errors.add(problem)
 
     def report(self, problems: Problems) -> None:
-        """Nothing: all duplicates are listed."""
+        """No duplicates, which are all listed."""
+        self.end = problems.end
 
     def facts(self, has_qrels: bool, share: float | None) -> RunFacts:
         """share: of the first documents that is judged, None without qrels or a query that they have."""

@@ -78,7 +78,7 @@ class Rankings(Record, eq=False):
             documents=Ids.joined([of_run.documents.take(row).compact() for of_run, row in parts]).take(order),
             score=np.concatenate([of_run.value[row] for of_run, row in parts])[order],
         ).ranked(options.depth)
-        first, document = lines.documents.distinct_in(lines.query)
+        first, document = lines.documents.distinct(lines.query)
         ids = self.queries.take(queries)
         self._check_repeats(lines, document, ids)
         return Candidates(
