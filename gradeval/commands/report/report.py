@@ -171,8 +171,9 @@ def report(
     values = compare.QueryValues.of(results, specs).select(counted).weighing()
     comparison = compare.compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
     queries = _queries_to_explain(values, explain, _with_relevant(results))
-    of_queries = _explained_queries(qrels, runs, paths, queries, specs=specs, options=evaluation)
-    explained = _collected(of_queries, len(queries), progress)
+    explained = _explained_queries(
+        qrels, runs, paths, queries, specs=specs, options=evaluation, progress=progress
+    )
     documents = {name for of_query in explained.values() for name, _ in of_query.documents}
     return warned(
         Report(
@@ -209,18 +210,6 @@ def _without_failed(runs: Runs, results: Results) -> Runs:
     failed = {of_run.path for of_run in results.failed}
     paths = (path_of(run, name or f"run{position}") for position, (name, run) in enumerate(runs, 1))
     return [pair for pair, path in zip(runs, paths, strict=True) if path not in failed]
-
-
-def _collected(
-    of_queries: Iterable[tuple[str, ExplainedQuery]], count: int, progress: Callable[[int, int], None] | None
-) -> dict[str, ExplainedQuery]:
-    """By query, of `count` queries; progress is told before each."""
-    explained: dict[str, ExplainedQuery] = {}
-    for query, of_query in of_queries:
-        if progress is not None:
-            progress(len(explained), count)
-        explained[query] = of_query
-    return explained
 
 
 def _check_failed(results: Results, runs: Runs, options: CompareOptions, on_errors: OnErrors) -> None:
@@ -272,20 +261,26 @@ def _explained_queries(
     *,
     specs: Sequence[Spec],
     options: Options,
-) -> Iterator[tuple[str, ExplainedQuery]]:
+    progress: Callable[[int, int], None] | None,
+) -> dict[str, ExplainedQuery]:
     """How the values of each of these queries come about; nothing where no documents are known. paths: of the
     runs in the order in which they are shown.
     """
     with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
     # a mean over all orders of ties has no ranking to show
     if not queries or not with_documents or options.ties == EXPECTED:
-        return
+        return {}
     judged, opened, _ = open_to_explain(qrels, with_documents, options)
     of_queries = explained_by(judged, opened, judged.positions(queries), specs, options)
     opened_paths = [run.path for run in opened]
+    explained: dict[str, ExplainedQuery] = {}
     for query, of_runs in zip(queries, of_queries, strict=True):
         by_path = dict(zip(opened_paths, of_runs, strict=True))
-        yield query, _explained([by_path.get(path, []) for path in paths])
+        of_query = _explained([by_path.get(path, []) for path in paths])
+        if progress is not None:
+            progress(len(explained), len(queries))
+        explained[query] = of_query
+    return explained
 
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
