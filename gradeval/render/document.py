@@ -201,6 +201,11 @@ class Column(Record):
     key: str = ""  # of the value in a row, by default the name
 
 
+def data_columns(names: str, kind: ColumnKind = WORD) -> list[Column]:
+    """Columns that only programs have."""
+    return [Column(name, "", kind) for name in names.split()]
+
+
 def grid_of(
     title: str, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], digits: Digits, labels: int = 1
 ) -> Grid:

@@ -295,7 +295,7 @@ def halves(values: Floats, splits: int, seed: int) -> HalvesAgreement:
     """
     queries, systems = values.shape
     if queries < 2:
-        return HalvesAgreement(math.nan, math.nan, math.nan, math.nan)
+        return HalvesAgreement(*[math.nan] * 4)
     random = np.random.default_rng(seed)
     query_sums = _QuerySums.of(values)
     columns = query_sums.columns
@@ -308,11 +308,8 @@ def halves(values: Floats, splits: int, seed: int) -> HalvesAgreement:
         opposite = pair_signs(orders[0]) * pair_signs(orders[1]) < 0
         swapped[split] = np.count_nonzero(opposite) / (systems * (systems - 1))
     valid = taus[~np.isnan(taus)]
-    tau = low = high = math.nan
-    if len(valid):
-        tau = float(valid.mean())
-        low, high = np.quantile(valid, [0.05, 0.95]).tolist()
-    return HalvesAgreement(tau, low, high, float(swapped.mean()))
+    tau = float(valid.mean()) if len(valid) else math.nan
+    return HalvesAgreement(tau, *_percentiles(valid, 0.1), float(swapped.mean()))
 
 
 class JudgesAgreement(NamedTuple):

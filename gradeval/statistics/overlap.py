@@ -87,6 +87,15 @@ class RankedPairs(Record, eq=False):
     def count(self) -> int:
         return self.lists[0].segments.count
 
+    @property
+    def sides(self) -> Iterator[tuple[RankedLists, Ints]]:
+        """Each list with its rows."""
+        return zip(self.lists, self.rows, strict=True)
+
+    @cached_property
+    def has_ties(self) -> bool:
+        return any(side.has_ties for side in self.lists)
+
     @cached_property
     def lengths(self) -> Ints:
         """Of the lists, (2, Q)."""
@@ -106,14 +115,12 @@ class RankedPairs(Record, eq=False):
     @cached_property
     def ranks(self) -> Ints:
         """Of the common documents in both lists, (2, C)."""
-        sides = zip(self.lists, self.rows, strict=True)
-        return np.array([rows - side.segments.offsets[self.query] + 1 for side, rows in sides])
+        return np.array([rows - side.segments.offsets[self.query] + 1 for side, rows in self.sides])
 
     @cached_property
     def spans(self) -> tuple[Ints, Ints]:
         """The ranks of the first and the last document with the score of each, in both lists, (2, C) each."""
-        sides = zip(self.lists, self.rows, strict=True)
-        spans = [[end[rows] for end in side.spans] for side, rows in sides]
+        spans = [[end[rows] for end in side.spans] for side, rows in self.sides]
         return np.array([first for first, _ in spans]), np.array([last for _, last in spans])
 
     @cached_property
@@ -243,7 +250,7 @@ def _tails(common: Floats, shorter: Ints, longer: Ints, at_shorter: Floats, p: f
 def _sizes(pairs: RankedPairs, ties: str, width: int) -> Floats:
     """What the overlap is divided by at each depth, (Q, width)."""
     depth = np.arange(1.0, width + 1)
-    if ties == "a" or not any(side.has_ties for side in pairs.lists):
+    if ties == "a" or not pairs.has_ties:
         return np.tile(depth, (pairs.count, 1))
     if ties == "w":
         counts = [side.to_depth(side.spans[1], width) for side in pairs.lists]
@@ -260,15 +267,13 @@ def _sizes(pairs: RankedPairs, ties: str, width: int) -> Floats:
 def _overlaps(pairs: RankedPairs, ties: str, width: int) -> Floats:
     """X_d of each depth, (Q, width)."""
     first, last = pairs.spans
-    if ties == "w" or not any(side.has_ties for side in pairs.lists):
+    if ties == "w" or not pairs.has_ties:
         return pairs.counted_to(first.max(axis=0), width).astype(np.float64)
     begin, end = first.max(axis=0), last.max(axis=0)
     overlap = pairs.counted_to(end, width).astype(np.float64)
     rising = np.flatnonzero((begin < end) & (begin <= width))
     # those with the same scores in both lists rise alike
-    order, starts = _grouped(
-        *(side.group[rows[rising]] for side, rows in zip(pairs.lists, pairs.rows, strict=True))
-    )
+    order, starts = _grouped(*(side.group[rows[rising]] for side, rows in pairs.sides))
     weight = np.diff(starts, append=len(order))
     rising = rising[order[starts]]
     steps = np.minimum(end[rising] - 1, width) - begin[rising] + 1
@@ -370,7 +375,7 @@ def correlations(pairs: RankedPairs) -> tuple[Floats, Floats]:
     within = pairs.common
     surplus = within.sum(2 * pairs.above_in_both - within.place)
     apart = np.tile(within.lengths * (within.lengths - 1) / 2, (2, 1))
-    if any(side.has_ties for side in pairs.lists):
+    if pairs.has_ties:
         of_tied, tied = _tied_pairs(pairs)
         surplus -= of_tied[0] + of_tied[1] - of_tied[2]
         apart -= tied[:2]
@@ -382,11 +387,11 @@ def _tied_pairs(pairs: RankedPairs) -> tuple[Floats, Floats]:
     """Pairs of documents tied in the first list, in the second, and in both, (3, Q): those in the same order by
     rank in both lists less the others; and all.
     """
-    old, new = (side.in_ties[rows] for side, rows in zip(pairs.lists, pairs.rows, strict=True))
+    old, new = (side.in_ties[rows] for side, rows in pairs.sides)
     kinds = [np.flatnonzero(are_tied) for are_tied in (old, new, old & new)]  # by rank in the first list
     kind = np.arange(3).repeat([len(rows) for rows in kinds])
     documents = np.concatenate(kinds)
-    groups = [side.group[rows[documents]] for side, rows in zip(pairs.lists, pairs.rows, strict=True)]
+    groups = [side.group[rows[documents]] for side, rows in pairs.sides]
     order, starts = _grouped(kind, np.where(kind == 1, 0, groups[0]), np.where(kind == 0, 0, groups[1]))
     documents = documents[order]
     within = Segments(np.append(starts, len(order)))

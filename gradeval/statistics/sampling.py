@@ -135,12 +135,20 @@ def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats],
         yield result(np.arange(1, count + 1, dtype="<u4").view(np.uint8).reshape(count, 4))
         return
 
-    def one_block(block: int) -> R:
-        rows = min(_BLOCK, count - block * _BLOCK)
+    def one_block(block: int, rows: int) -> R:
         size = 8 * -(-queries // 64)
         return result(Stream(sampling.seed, SIGNS, block).take(rows * size, "u1").reshape(rows, size))
 
-    yield from ordered_map(one_block, range(-(-count // _BLOCK)), sampling.jobs)
+    yield from _over_blocks(one_block, count, _BLOCK, sampling.jobs)
+
+
+def _over_blocks(function: Callable[[int, int], R], samples: int, size: int, jobs: int) -> Iterator[R]:
+    """function(block, rows) for each block of samples, in order; the last may have fewer than `size`."""
+
+    def one_block(block: int) -> R:
+        return function(block, min(size, samples - block * size))
+
+    return ordered_map(one_block, range(-(-samples // size)), jobs)
 
 
 def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats], R]) -> Iterator[R]:
@@ -158,8 +166,7 @@ def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats]
     least, most = (np.searchsorted(thresholds, end, side="right") for end in (first, first + (2**32 - 1)))
     table = np.where(least == most, least, _UNKNOWN).astype(np.uint8)
 
-    def one_block(block: int) -> R:
-        rows = min(block_rows, sampling.samples - block * block_rows)
+    def one_block(block: int, rows: int) -> R:
         stream = Stream(sampling.seed, RESAMPLES, block)
         quarters = stream.take(rows * queries, "<u2")
         counts = table.take(quarters, mode="clip")  # which is fast, since no place is out of bounds
@@ -175,7 +182,7 @@ def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats]
         np.add.at(times.reshape(-1), drawn, 1.0)
         return function(times)
 
-    yield from ordered_map(one_block, range(-(-sampling.samples // block_rows)), sampling.jobs)
+    yield from _over_blocks(one_block, sampling.samples, block_rows, sampling.jobs)
 
 
 def resampled_means(differences: Floats, sampling: Sampling, weights: Floats | None = None) -> Floats:
@@ -334,8 +341,7 @@ def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
     columns = np.ascontiguousarray(integers.T)
     total = integers.sum()
 
-    def one_block(block: int) -> Floats:
-        rows = min(block_rows, sampling.samples - block * block_rows)
+    def one_block(block: int, rows: int) -> Floats:
         size = rows * queries
         drawn = Stream(sampling.seed, PERMUTATIONS, block).take((systems - 1) * size, "<u4")
         remaining = np.repeat(columns[:, None], rows, axis=1).reshape(-1)
@@ -353,4 +359,4 @@ def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
         sums[0] = total - sums[1:].sum(axis=0)
         return np.ptp(sums, axis=0).astype(np.float64)  # type: ignore[no-any-return]
 
-    return ordered_map(one_block, range(-(-sampling.samples // block_rows)), sampling.jobs)
+    return _over_blocks(one_block, sampling.samples, block_rows, sampling.jobs)

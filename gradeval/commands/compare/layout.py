@@ -88,7 +88,9 @@ def _blocks_of_summary(
         columns = _replicate_columns(comparison)
         yield doc.grid_of("Replicates", columns, _replicates(comparison), options.digits)
     if comparison.changes:
-        yield _grid_of_changes(comparison, options.digits)
+        columns, changes = _changes(comparison)
+        labels = sum(bool(column.head) for column in columns) - 3
+        yield doc.grid_of("Queries with the largest changes", columns, changes, options.digits, labels)
     yield doc.Sentences(legend(comparison, with_letters, options.digits, shows_pairs=shows_pairs))
     if options.format != "table" and (signatures := comparison.inputs.get("signatures")):
         yield doc.Lines(list(map(visible, signatures)))
@@ -119,10 +121,10 @@ def _grids_of_queries(comparison: Comparison, digits: Digits) -> Iterator[doc.Gr
 def _rows_of_queries(comparison: Comparison, digits: Digits) -> doc.Rows:
     values = comparison.values
     heads, columns = zip(*_columns_by_query(comparison), strict=True)
-    part: list[list[doc.Text]] = []
-    for m, metric in enumerate(values.metrics):
-        texts = (decimals(column[m], False, digits=digits) for column in columns)
-        part.append([list(values.queries), metric.name, *texts])
+    part: list[list[doc.Text]] = [
+        [list(values.queries), metric.name, *(decimals(column[m], False, digits=digits) for column in columns)]
+        for m, metric in enumerate(values.metrics)
+    ]
     return doc.Rows(("query", "metric", *heads), [part], frozenset((0, 1)))
 
 
@@ -141,12 +143,6 @@ def _grids_of_anova(comparison: Comparison, section: Section, digits: Digits) ->
     ]
     head = ("run", "baseline", *(visible(metric.display) for metric in comparison.values.metrics))
     yield doc.Grid(_heading(section, "Effect sizes by the residual standard deviation"), head, rows, 2)
-
-
-def _grid_of_changes(comparison: Comparison, digits: Digits) -> doc.Grid:
-    columns, changes = _changes(comparison)
-    labels = len([column for column in columns if column.head]) - 3
-    return doc.grid_of("Queries with the largest changes", columns, changes, digits, labels)
 
 
 def _rows_of_summary(comparison: Comparison, relative: bool, digits: Digits) -> Iterator[doc.Rows]:
@@ -179,8 +175,11 @@ def bounds(missing: MissingJudgments, digits: Digits) -> str:
     """'low to high' of a difference over the judgments that are missing."""
     if math.isnan(missing.lower_bound):
         return ABSENT
-    low, high = (signed(bound, digits) for bound in (missing.lower_bound, missing.upper_bound))
-    return f"{low} to {high}{OUTER_MARK * (missing.bounds == OUTER)}"
+    return _range(missing, digits) + OUTER_MARK * (missing.bounds == OUTER)
+
+
+def _range(missing: MissingJudgments, digits: Digits) -> str:
+    return " to ".join(signed(bound, digits) for bound in (missing.lower_bound, missing.upper_bound))
 
 
 def letters(count: int) -> list[str]:
@@ -221,8 +220,7 @@ def means_and_differences(
 def _heading(section: Section, title: str) -> str:
     if section.group is None:
         return title
-    queries = f"{section.queries:,} quer{'y' if section.queries == 1 else 'ies'}"
-    return f"{visible(section.group)}: {title}, {queries}"
+    return f"{visible(section.group)}: {title}, {many(section.queries, 'query', 'queries')}"
 
 
 def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | doc.Cell]:
@@ -344,24 +342,22 @@ def _comparison_columns(
         doc.Column("difference", "difference", doc.SIGNED),
         *[doc.Column("relative_percent", "%", _PERCENT)] * relative,
         doc.Column("", "estimate" * has_estimate, doc.SIGNED, "estimate"),
-        doc.Column("low", "", _END),
-        doc.Column("high", "", _END),
+        *doc.data_columns("low high", _END),
         doc.Column("estimate", "", doc.NUMBER),
-        *([doc.Column("lower_bound", "", BOUND), doc.Column("upper_bound", "", BOUND)] * chosen.bounds),
+        *doc.data_columns("lower_bound upper_bound", BOUND) * chosen.bounds,
         doc.Column("", f"{chosen.confidence:g} % interval", _INTERVAL, "pair"),
         *[doc.Column("", "bounds", _BOUNDS, "missing")] * chosen.bounds,
         doc.Column("p", "p" * has_p, doc.PROBABILITY),
         doc.Column("p_corrected", f"p ({correction})" if correction else "", doc.PROBABILITY),
         doc.Column("effect_size", "effect size", _EFFECT),
         doc.Column("", "won/tied/lost", doc.WORD, "counts"),
-        *(doc.Column(name, "") for name in ("won", "tied", "lost", "verdict")),
+        *doc.data_columns("won tied lost verdict"),
     ]
     if chosen.power:
         columns += [doc.Column("smallest", "smallest", doc.NUMBER), doc.Column("needed", "needed", _NEEDED)]
     if judged is not None:
         columns += (doc.Column(name, "", doc.NUMBER) for name in (f"baseline_{judged.name}", judged.name))
-    columns += (doc.Column(name, "") for name in ("test", "correction", "alpha", "seed", "reason"))
-    return columns
+    return columns + doc.data_columns("test correction alpha seed reason")
 
 
 def _compared(comparison: Comparison, sections: Sequence[Section]) -> Iterator[dict[str, Any]]:
@@ -528,11 +524,10 @@ def _could_be(comparison: Comparison, pair: PairComparison, missing: MissingJudg
     if missing.unjudged_first < missing.unjudged:
         first = first and f" ({missing.unjudged_first:,}{first})"
     more = "more than " * missing.unjudged_more
-    low, high = (signed(bound, digits) for bound in (missing.lower_bound, missing.upper_bound))
     change = "leave it within" if missing.bounds == OUTER else "could make it"
     settled = f"; in {missing.settled} of {many(pair.n, 'query', 'queries')} none can change the sign"
     settled *= missing.settled > 0
-    return f"{difference}: judgments of {more}{documents}{first} {change} {low} to {high}{settled}."
+    return f"{difference}: judgments of {more}{documents}{first} {change} {_range(missing, digits)}{settled}."
 
 
 def _significant(comparison: Comparison, with_letters: bool) -> str:

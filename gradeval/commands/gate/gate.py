@@ -1075,8 +1075,11 @@ def read_config(
             checks += parse_checks(kind, text)
     if not checks:
         raise OptionError("no checks given. Add --require 'nDCG@10 >= 0.45', or a file of checks with --config")
-    if baseline is None and "baseline" in content:
-        baseline = os.path.join(folder, content["baseline"])
+
+    def path(argument: Any, name: str) -> Any:
+        return os.path.join(folder, content[name]) if argument is None and name in content else argument
+
+    baseline = path(baseline, "baseline")
     history = history.completed(content, folder)
     if history.is_baseline(baseline):
         checks = [replace(check, of_history=check.kind == MAX_DROP) for check in checks]
@@ -1086,9 +1089,7 @@ def read_config(
         min_coverage = float(content["min-coverage"])
     of_evaluation = {name: getattr(evaluation, name) for name in options}
     name = content.get("name", "")
-    if by is None and "by" in content:
-        by = os.path.join(folder, content["by"])
-    groups = CompareOptions(by=by).by
+    groups = CompareOptions(by=path(by, "by")).by
     bounds = _wants_bounds([bounds, content.get("bounds", False)], checks)
     distinct = tuple(dict.fromkeys(checks))
     return GateConfig(

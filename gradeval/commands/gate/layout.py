@@ -108,18 +108,18 @@ _MARGIN = doc.ColumnKind(lambda value, digits: nonzero(value, plain(value, digit
 _VERDICT = doc.WORD.replace(shown=lambda text, digits: doc.Cell(text, bold=text != "held"))
 _CHECKS = [
     doc.Column("check", "check", doc.NAME),
-    *(doc.Column(name, "") for name in ("kind", "metric")),
+    *doc.data_columns("kind metric"),
     *(doc.Column("", name, key=f"{name} text") for name in ("value", "bound", "margin")),
-    *(doc.Column(name, "", doc.NUMBER) for name in ("value", "bound")),
+    *doc.data_columns("value bound", doc.NUMBER),
     doc.Column("margin", "", _MARGIN),
-    *(doc.Column(name, "", doc.NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
+    *doc.data_columns("mean baseline_mean low high", doc.NUMBER),
     doc.Column("n", ""),
     doc.Column("verdict", "verdict", _VERDICT),
     doc.Column("reason", ""),
 ]
 _BOUNDS = [
     doc.Column("", "bounds of margin", key="bounds text"),
-    *(doc.Column(name, "", BOUND) for name in ("lower_bound", "upper_bound")),
+    *doc.data_columns("lower_bound upper_bound", BOUND),
 ]
 
 

@@ -143,16 +143,6 @@ def drawing() -> Any:
         raise GradevalError(f"{reason}. Install it with pip install 'gradeval[plot]'") from None
 
 
-def _of_results(
-    name: str, results: Results, metrics: Iterable[Spec], notices: Iterable[Notice], **options: Any
-) -> dict[str, Any]:
-    """The fields of a picture of runs. options: besides those of the evaluation."""
-    runs = [run.name for run in results.runs]
-    about = {"metrics": list(map(str, metrics)), "runs": runs, **options, "evaluation": dict(results.options)}
-    noticed = {"noticed": (tuple(notices),), "runs_read": len(runs), "failed": results.failed}
-    return {"name": name, "options": about, **noticed}
-
-
 # --- means
 
 
@@ -178,17 +168,17 @@ def means(
     separate = None if runs is None else separate_runs(runs)
     results, specs = compare.evaluate_to_compare(qrels, separate, metrics, Options(**options))
     accepted(results, errors if separate else "keep")
+    names = tuple(run.name for run in results.runs)
     panels, rows = [], []
     for spec in specs:
         of_runs = [_mean_of(results, r, spec, confidence) for r in range(len(results.runs))]
         mean, low, high, _ = np.array(of_runs, np.float64).T
-        names = tuple(run.name for run in results.runs)
         panels.append(Panel("", Axis(f"Mean {spec.display}"), Axis(""), means=Means(names, mean, low, high)))
         rows += [(name, str(spec), *row) for name, row in zip(names, of_runs, strict=True)]
     columns = ("run", "metric", "mean", "low", "high", "queries")
     notices = results.notices.of_metrics(set(map(str, specs)))
     picture = Picture(
-        **_of_results("means", results, specs, notices, confidence=confidence),
+        **tables.fields_of("means", results, specs, notices, runs=[*names], confidence=confidence),
         note=f"{confidence:g} % t interval of the mean",
         across=min(len(panels), 3),
         panels=tuple(panels),
@@ -263,7 +253,9 @@ def queries(
         baseline = None
         empty = [compare.without_relevant(results, spec) for spec in specs]
         panels, numbers = _of_run(values, of_results.means[0].tolist(), confidence, empty)
-    fields = _of_results("queries", results, specs, notices, baseline=baseline, confidence=confidence)
+    fields = tables.fields_of(
+        "queries", results, specs, notices, runs=[*values.runs], baseline=baseline, confidence=confidence
+    )
     return warned(
         Picture(**fields, note=note, panels=tuple(panels), tables=tuple(numbers)), notices_warned(qrels, runs)
     )
@@ -371,7 +363,14 @@ def curve(
             rows += [(run.name, str(metric), *row) for row in means]
     columns = ("run", "metric", "at", "mean", "low", "high", "queries")
     picture = Picture(
-        **_of_results("curve", results, curves, results.notices, confidence=confidence),
+        **tables.fields_of(
+            "curve",
+            results,
+            curves,
+            results.notices,
+            runs=[run.name for run in results.runs],
+            confidence=confidence,
+        ),
         note=f"{confidence:g} % t interval of the mean",
         across=len(curves),
         panels=tuple(panels),

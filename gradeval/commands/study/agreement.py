@@ -292,7 +292,7 @@ def _findings(
 ) -> _Findings:
     runs = collection.evaluated(specs)
     notices = _evaluation_notices(collection, specs, runs)
-    means = _means(specs, runs)  # (M, R)
+    means = means_of(specs, runs)  # (M, R)
     signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
     orders = [levels_of(better) for better in means * signs]
     rescaled = [_rescaled_means(collection, specs, factor) for factor in options.rescale]
@@ -364,12 +364,13 @@ def _rescaled_means(collection: JudgedCollection, specs: Sequence[Spec], factor:
         raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
     of_factor = replace(collection, qrels=collection.qrels.replace(grade=grade))
     try:
-        return _means(specs, of_factor.evaluated(specs))
+        return means_of(specs, of_factor.evaluated(specs))
     except MetricError as error:
         raise MetricError(f"{error} (grades multiplied by {factor:g})") from None
 
 
-def _means(specs: Sequence[Spec], runs: Sequence[Evaluated]) -> Floats:
+def means_of(specs: Sequence[Spec], runs: Sequence[Evaluated]) -> Floats:
+    """Of each metric and run, (M, R)."""
     means = [summarize(specs, run.result.values, run.result.counted) for run in runs]
     return np.stack(means, axis=1)
 

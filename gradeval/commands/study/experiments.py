@@ -21,6 +21,7 @@ from gradeval.commands.study.tables import (
     Study,
     StudyTable,
     averaged_metrics,
+    fields_of,
     full_rankings,
     shares,
     spaced,
@@ -292,19 +293,14 @@ def levels(
     of_assessor = NoticeKind.QRELS_AS_RUN, reference.get("reference")
     combined = results.means[:, [results.specs.index(spec) for spec in specs]]
     orders = {str(spec): _order(spec, combined[:, m], names) for m, spec in enumerate(specs)}
-    study = Study(
-        name="levels",
-        finding=_orders_finding(orders) if len(names) > 1 else "",
-        options={"metrics": [str(spec) for spec in specs], **reference, "evaluation": dict(results.options)},
-        noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != of_assessor),),
-        runs_read=len(results.runs),
-        failed=results.failed,
-        tables=(
-            *_tables_of_levels(results, specs, combined),
-            StudyTable("orders", "Runs from the best to the worst", ("metric", "order"), list(orders.items())),
-        ),
+    notices = [notice for notice in results.notices if (notice.kind, notice.subject) != of_assessor]
+    tables = (
+        *_tables_of_levels(results, specs, combined),
+        StudyTable("orders", "Runs from the best to the worst", ("metric", "order"), list(orders.items())),
     )
-    return warned(study)
+    finding = _orders_finding(orders) if len(names) > 1 else ""
+    fields = fields_of("levels", results, specs, notices, **reference)
+    return warned(Study(**fields, finding=finding, tables=tables))
 
 
 def _tables_of_levels(
@@ -412,16 +408,8 @@ def divergence(
     separate = separate_runs(qrels if runs is None else runs)
     results = accepted(evaluate_all(Plan(specs, chosen), qrels, separate), errors)
     finding, tables = _differences(specs, results)
-    study = Study(
-        name="divergence",
-        finding=finding,
-        options={"metrics": [str(spec) for spec in specs], "evaluation": dict(results.options)},
-        noticed=(results.notices,),
-        runs_read=len(results.runs),
-        failed=results.failed,
-        tables=tables,
-    )
-    return warned(study)
+    fields = fields_of("divergence", results, specs, results.notices)
+    return warned(Study(**fields, finding=finding, tables=tables))
 
 
 def _differences(specs: Sequence[Spec], results: Results) -> tuple[str, tuple[StudyTable, StudyTable]]:

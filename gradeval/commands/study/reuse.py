@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.commands.study.agreement import JudgedCollection, collect
+from gradeval.commands.study.agreement import JudgedCollection, collect, means_of
 from gradeval.commands.study.options import REUSE_METRICS, ReuseOptions
 from gradeval.commands.study.tables import Row, Study, StudyTable, averaged_metrics
 from gradeval.errors import InputError, OptionError, first_names, named
 from gradeval.evaluation.caveats import judged_share
 from gradeval.evaluation.evaluator import OnErrors, check_errors
 from gradeval.evaluation.runs import separate_runs
-from gradeval.evaluation.score import summarize
 from gradeval.formats.lines import read_teams
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
@@ -120,7 +119,7 @@ def _rows(collection: JudgedCollection, specs: Sequence[Spec], teams: _Teams, de
     rows = {}
     for team, own in enumerate(is_own):
         after = _means(collection, specs, np.where(own, np.nan, grade), queries)
-        of_specs = [_Orders(spec, before[:, m], after[:, m]) for m, spec in enumerate(specs)]
+        of_specs = [_Orders(spec, before[m], after[m]) for m, spec in enumerate(specs)]
         for run in np.flatnonzero(teams.number == team).tolist():
             label = (collection.runs[run].name, *((teams.names[team],) if teams.is_given else ()))
             counts = int(own.sum()), int((own & relevant).sum())
@@ -129,9 +128,8 @@ def _rows(collection: JudgedCollection, specs: Sequence[Spec], teams: _Teams, de
 
 
 def _means(collection: JudgedCollection, specs: Sequence[Spec], grade: Floats, queries: Ints) -> Floats:
-    """The mean of each run and metric by these grades, NaN where not judged, (R, M)."""
-    evaluated = collection.judged_by(collection.qrels, grade, queries).evaluated(specs)
-    return np.array([summarize(specs, run.result.values, run.result.counted) for run in evaluated])
+    """The mean of each metric and run by these grades, NaN where not judged, (M, R)."""
+    return means_of(specs, collection.judged_by(collection.qrels, grade, queries).evaluated(specs))
 
 
 class _Orders(NamedTuple):

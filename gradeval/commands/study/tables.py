@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, OptionError, described, visible
-from gradeval.evaluation.results import FailedRun, failed_to_dicts
+from gradeval.evaluation.results import FailedRun, Results, failed_to_dicts
 from gradeval.notices import Notice
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, parse
@@ -96,6 +96,15 @@ class Study(WithNoticeGroups):
             **({"finding": self.finding} if self.finding else {}),
             "tables": {name: table.to_dicts() for name, table in self.data.items()},
         }
+
+
+def fields_of(
+    name: str, results: Results, metrics: Iterable[Spec], notices: Iterable[Notice], **options: Any
+) -> dict[str, Any]:
+    """The fields of a study of evaluated runs. options: besides those of the evaluation."""
+    about = {"metrics": list(map(str, metrics)), **options, "evaluation": dict(results.options)}
+    noticed = {"noticed": (tuple(notices),), "runs_read": len(results.runs), "failed": results.failed}
+    return {"name": name, "options": about, **noticed}
 
 
 def document(
