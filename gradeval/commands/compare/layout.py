@@ -11,17 +11,50 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.commands.compare import compare
 from gradeval.commands.compare.bounds import MissingJudgments
-from gradeval.commands.compare.compare import ComparedMetric, Comparison, PairComparison, Section
+from gradeval.commands.compare.compare import (
+    ESTIMANDS,
+    MEAN_DIFFERENCE,
+    TITLES,
+    ComparedMetric,
+    Comparison,
+    PairComparison,
+    Section,
+    anova_sources,
+)
 from gradeval.commands.compare.coverage import not_tested
 from gradeval.compare_options import ALL, FEW_RUNS, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.errors import visible
 from gradeval.notices import many
 from gradeval.registry.metric import OUTER
 from gradeval.render import Digits
-from gradeval.render import document as doc
-from gradeval.render.document import ABSENT, decimals, nonzero, number, plain, signed
+from gradeval.render.document import (
+    ABSENT,
+    NAME,
+    NUMBER,
+    PROBABILITY,
+    SIGNED,
+    WORD,
+    Block,
+    Cell,
+    Column,
+    ColumnKind,
+    Grid,
+    Lines,
+    OutputDocument,
+    RenderOptions,
+    Rows,
+    Sentences,
+    Text,
+    data_columns,
+    decimals,
+    grid_of,
+    nonzero,
+    number,
+    plain,
+    rows_of,
+    signed,
+)
 from gradeval.statistics.multiple import alike_sets
 from gradeval.statistics.sampling import FEW_PAIRS
 from gradeval.statistics.weighted import Sample
@@ -35,33 +68,33 @@ _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hoc
 
 def document(
     comparison: Comparison,
-    options: doc.RenderOptions,
+    options: RenderOptions,
     *,
     per_query: bool = False,
     summary: bool = True,
     relative: bool = False,
     pairs: bool = False,
-) -> doc.OutputDocument:
+) -> OutputDocument:
     """per_query: all values and differences. summary: the comparisons. relative: differences in percent too.
     pairs: tables of all pairs, however many.
     """
     digits = options.digits
     with_letters = options.format == "latex" or comparison.options.all_pairs
 
-    def blocks() -> Iterator[doc.Block]:
+    def blocks() -> Iterator[Block]:
         if per_query:
             yield from _grids_of_queries(comparison, digits)
         if summary:
             shows_pairs = pairs or not has_many_pairs(comparison)
             yield from _blocks_of_summary(comparison, options, with_letters, relative, shows_pairs=shows_pairs)
 
-    def rows() -> Iterator[doc.Rows]:
+    def rows() -> Iterator[Rows]:
         if summary:
             yield from _rows_of_summary(comparison, relative, digits)
         if per_query:
             yield _rows_of_queries(comparison, digits)
 
-    return doc.OutputDocument(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
+    return OutputDocument(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
 
 
 def has_many_pairs(comparison: Comparison) -> bool:
@@ -71,12 +104,12 @@ def has_many_pairs(comparison: Comparison) -> bool:
 
 def _blocks_of_summary(
     comparison: Comparison,
-    options: doc.RenderOptions,
+    options: RenderOptions,
     with_letters: bool,
     relative: bool,
     *,
     shows_pairs: bool,
-) -> Iterator[doc.Block]:
+) -> Iterator[Block]:
     for section in comparison.sections:
         means, differences = means_and_differences(comparison, options.digits, section, with_letters, relative)
         yield means
@@ -86,14 +119,14 @@ def _blocks_of_summary(
             yield from _grids_of_anova(comparison, section, options.digits)
     if comparison.values.replicates:
         columns = _replicate_columns(comparison)
-        yield doc.grid_of("Replicates", columns, _replicates(comparison), options.digits)
+        yield grid_of("Replicates", columns, _replicates(comparison), options.digits)
     if comparison.changes:
         columns, changes = _changes(comparison)
         labels = sum(bool(column.head) for column in columns) - 3
-        yield doc.grid_of("Queries with the largest changes", columns, changes, options.digits, labels)
-    yield doc.Sentences(legend(comparison, with_letters, options.digits, shows_pairs=shows_pairs))
+        yield grid_of("Queries with the largest changes", columns, changes, options.digits, labels)
+    yield Sentences(legend(comparison, with_letters, options.digits, shows_pairs=shows_pairs))
     if options.format != "table" and (signatures := comparison.inputs.get("signatures")):
-        yield doc.Lines(list(map(visible, signatures)))
+        yield Lines(list(map(visible, signatures)))
 
 
 def _columns_by_query(comparison: Comparison) -> Iterator[tuple[str, Floats]]:
@@ -104,7 +137,7 @@ def _columns_by_query(comparison: Comparison) -> Iterator[tuple[str, Floats]]:
         yield f"{values.runs[run]} - {values.runs[baseline]}", values.differences(baseline, run)
 
 
-def _grids_of_queries(comparison: Comparison, digits: Digits) -> Iterator[doc.Grid]:
+def _grids_of_queries(comparison: Comparison, digits: Digits) -> Iterator[Grid]:
     """A table for each metric: the values of the runs for each query, and their differences."""
     values = comparison.values
     heads, columns = zip(*_columns_by_query(comparison), strict=True)
@@ -115,23 +148,23 @@ def _grids_of_queries(comparison: Comparison, digits: Digits) -> Iterator[doc.Gr
             [visible(query), *(write(value, digits) for write, value in zip(writers, row, strict=True))]
             for query, row in zip(values.queries, numbers, strict=True)
         ]
-        yield doc.Grid(visible(metric.display), ("query", *map(visible, heads)), rows)
+        yield Grid(visible(metric.display), ("query", *map(visible, heads)), rows)
 
 
-def _rows_of_queries(comparison: Comparison, digits: Digits) -> doc.Rows:
+def _rows_of_queries(comparison: Comparison, digits: Digits) -> Rows:
     values = comparison.values
     heads, columns = zip(*_columns_by_query(comparison), strict=True)
-    part: list[list[doc.Text]] = [
+    part: list[list[Text]] = [
         [list(values.queries), metric.name, *(decimals(column[m], False, digits=digits) for column in columns)]
         for m, metric in enumerate(values.metrics)
     ]
-    return doc.Rows(("query", "metric", *heads), [part], frozenset((0, 1)))
+    return Rows(("query", "metric", *heads), [part], frozenset((0, 1)))
 
 
-def _grids_of_anova(comparison: Comparison, section: Section, digits: Digits) -> Iterator[doc.Grid]:
+def _grids_of_anova(comparison: Comparison, section: Section, digits: Digits) -> Iterator[Grid]:
     """The analysis of variance of a section, and its effect sizes with a row for each pair of runs."""
     heading = _heading(section, "Analysis of variance")
-    yield doc.grid_of(heading, _ANOVA, _variances(comparison, [section]), digits, 2)
+    yield grid_of(heading, _ANOVA, _variances(comparison, [section]), digits, 2)
     runs = list(map(visible, comparison.values.runs))
     rows = [
         [
@@ -142,22 +175,22 @@ def _grids_of_anova(comparison: Comparison, section: Section, digits: Digits) ->
         for baseline, run in comparison.pairs
     ]
     head = ("run", "baseline", *(visible(metric.display) for metric in comparison.values.metrics))
-    yield doc.Grid(_heading(section, "Effect sizes by the residual standard deviation"), head, rows, 2)
+    yield Grid(_heading(section, "Effect sizes by the residual standard deviation"), head, rows, 2)
 
 
-def _rows_of_summary(comparison: Comparison, relative: bool, digits: Digits) -> Iterator[doc.Rows]:
+def _rows_of_summary(comparison: Comparison, relative: bool, digits: Digits) -> Iterator[Rows]:
     """The comparisons, the analysis of variance and the changes, each if it was asked for."""
     sections = comparison.sections
     options = comparison.options
     columns = _comparison_columns(comparison, sections, relative)
-    yield doc.rows_of(columns, _compared(comparison, sections), digits)
+    yield rows_of(columns, _compared(comparison, sections), digits)
     if options.anova:
-        yield doc.rows_of(_ANOVA, _variances(comparison, sections), digits)
-        yield doc.rows_of(_EFFECT_SIZES, _effect_sizes(comparison), digits)
+        yield rows_of(_ANOVA, _variances(comparison, sections), digits)
+        yield rows_of(_EFFECT_SIZES, _effect_sizes(comparison), digits)
     if options.worst or options.best:
-        yield doc.rows_of(*_changes(comparison), digits)
+        yield rows_of(*_changes(comparison), digits)
     if comparison.values.replicates:
-        yield doc.rows_of(_replicate_columns(comparison), _replicates(comparison), digits)
+        yield rows_of(_replicate_columns(comparison), _replicates(comparison), digits)
 
 
 def interval(pair: PairComparison, digits: Digits) -> str:
@@ -190,7 +223,7 @@ def letters(count: int) -> list[str]:
 
 def means_and_differences(
     comparison: Comparison, digits: Digits, section: Section, with_letters: bool, relative: bool = False
-) -> tuple[doc.Grid, doc.Grid]:
+) -> tuple[Grid, Grid]:
     """The tables of a section."""
     values = comparison.values
     all_pairs = comparison.options.all_pairs
@@ -210,11 +243,11 @@ def means_and_differences(
     if comparison.judged and section.group is None:
         head.append(comparison.judged.name)
         columns.append([number(share, digits) for share in comparison.judged.means.tolist()])
-    table = doc.Grid(_heading(section, "Means"), tuple(head), list(zip(*columns, strict=True)))
+    table = Grid(_heading(section, "Means"), tuple(head), list(zip(*columns, strict=True)))
     title = "Differences" if all_pairs else f"Differences from {visible(section.comparisons[0].baseline)}"
     shown = _comparison_columns(comparison, [section], relative)
     compared = _compared(comparison, [section])
-    return table, doc.grid_of(_heading(section, title), shown, compared, digits, 3 if all_pairs else 2)
+    return table, grid_of(_heading(section, title), shown, compared, digits, 3 if all_pairs else 2)
 
 
 def _heading(section: Section, title: str) -> str:
@@ -223,7 +256,7 @@ def _heading(section: Section, title: str) -> str:
     return f"{visible(section.group)}: {title}, {many(section.queries, 'query', 'queries')}"
 
 
-def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | doc.Cell]:
+def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | Cell]:
     """The names of runs in a table, each with its letter."""
     if not with_letters:
         return list(map(visible, names))
@@ -237,7 +270,7 @@ def mean_cells(
     marks: Marks,
     *,
     excluded: Sequence[str] = (),
-) -> list[doc.Cell]:
+) -> list[Cell]:
     """means: by run, or why there is none; those with the text of the best one are equally good, but of those
     that are excluded.
     """
@@ -247,7 +280,7 @@ def mean_cells(
     higher = metric.higher_is_better
     best = None if higher is None or len(defined) < 2 else (max if higher else min)(defined)[1]
     return [
-        doc.Cell(text, marks.get((run, metric.name), ""), text == best and run not in excluded)
+        Cell(text, marks.get((run, metric.name), ""), text == best and run not in excluded)
         for run, text in texts.items()
     ]
 
@@ -307,57 +340,55 @@ def joined(shared: Sequence[int], names: Sequence[str]) -> str:
     return between.join(names[index] for index in shared)
 
 
-_INTERVAL = doc.ColumnKind(lambda value, digits: "", interval)
-_END = doc.ColumnKind(lambda value, digits: nonzero(value, plain(value, digits)), number)
-_PERCENT = doc.ColumnKind(plain, lambda value, digits: signed(value, digits if digits == "full" else 1))
-_EFFECT = doc.ColumnKind(plain, lambda value, digits: signed(value, digits if digits == "full" else 2))
-_NEEDED = doc.ColumnKind(
+_INTERVAL = ColumnKind(lambda value, digits: "", interval)
+_END = ColumnKind(lambda value, digits: nonzero(value, plain(value, digits)), number)
+_PERCENT = ColumnKind(plain, lambda value, digits: signed(value, digits if digits == "full" else 1))
+_EFFECT = ColumnKind(plain, lambda value, digits: signed(value, digits if digits == "full" else 2))
+_NEEDED = ColumnKind(
     lambda value, digits: f"{value:.0f}" if math.isfinite(value) else repr(value),
     lambda value, digits: ABSENT if math.isnan(value) else f"{value:,.0f}",
 )
-BOUND = doc.ColumnKind(lambda value, digits: "" if math.isnan(value) else plain(value, digits), number)
-_BOUNDS = doc.ColumnKind(lambda value, digits: "", bounds)
-_GROUP = doc.ColumnKind(lambda name, _: name or ALL, lambda name, _: visible(name or ""), is_name=True)
-_METRIC = doc.ColumnKind(lambda metric, _: metric.name, lambda metric, _: visible(metric.display), is_name=True)
+BOUND = ColumnKind(lambda value, digits: "" if math.isnan(value) else plain(value, digits), number)
+_BOUNDS = ColumnKind(lambda value, digits: "", bounds)
+_GROUP = ColumnKind(lambda name, _: name or ALL, lambda name, _: visible(name or ""), is_name=True)
+_METRIC = ColumnKind(lambda metric, _: metric.name, lambda metric, _: visible(metric.display), is_name=True)
 
 
-def _comparison_columns(
-    comparison: Comparison, sections: Sequence[Section], relative: bool
-) -> list[doc.Column]:
+def _comparison_columns(comparison: Comparison, sections: Sequence[Section], relative: bool) -> list[Column]:
     chosen = comparison.options
     judged = comparison.judged
     correction = "Tukey" if chosen.test == TUKEY else _CORRECTIONS.get(chosen.used_correction, "")
     has_p = chosen.test not in (TUKEY, "bootstrap")
-    has_estimate = compare.ESTIMANDS[chosen.test] != compare.MEAN_DIFFERENCE
+    has_estimate = ESTIMANDS[chosen.test] != MEAN_DIFFERENCE
     # where all pairs have values, both means stand in the table of means, and n in the legend
     with_means = any(pair.n != section.queries for section in sections for pair in section.comparisons)
     columns = [
-        doc.Column("group", "", _GROUP),
-        doc.Column("run", "run", doc.NAME),
-        doc.Column("baseline", "baseline" * chosen.all_pairs, doc.NAME),
-        doc.Column("metric", "metric", _METRIC),
-        doc.Column("n", "n" * with_means),
-        doc.Column("baseline_mean", "baseline mean" * with_means, doc.NUMBER),
-        doc.Column("mean", "mean" * with_means, doc.NUMBER),
-        doc.Column("difference", "difference", doc.SIGNED),
-        *[doc.Column("relative_percent", "%", _PERCENT)] * relative,
-        doc.Column("", "estimate" * has_estimate, doc.SIGNED, "estimate"),
-        *doc.data_columns("low high", _END),
-        doc.Column("estimate", "", doc.NUMBER),
-        *doc.data_columns("lower_bound upper_bound", BOUND) * chosen.bounds,
-        doc.Column("", f"{chosen.confidence:g} % interval", _INTERVAL, "pair"),
-        *[doc.Column("", "bounds", _BOUNDS, "missing")] * chosen.bounds,
-        doc.Column("p", "p" * has_p, doc.PROBABILITY),
-        doc.Column("p_corrected", f"p ({correction})" if correction else "", doc.PROBABILITY),
-        doc.Column("effect_size", "effect size", _EFFECT),
-        doc.Column("", "won/tied/lost", doc.WORD, "counts"),
-        *doc.data_columns("won tied lost verdict"),
+        Column("group", "", _GROUP),
+        Column("run", "run", NAME),
+        Column("baseline", "baseline" * chosen.all_pairs, NAME),
+        Column("metric", "metric", _METRIC),
+        Column("n", "n" * with_means),
+        Column("baseline_mean", "baseline mean" * with_means, NUMBER),
+        Column("mean", "mean" * with_means, NUMBER),
+        Column("difference", "difference", SIGNED),
+        *[Column("relative_percent", "%", _PERCENT)] * relative,
+        Column("", "estimate" * has_estimate, SIGNED, "estimate"),
+        *data_columns("low high", _END),
+        Column("estimate", "", NUMBER),
+        *data_columns("lower_bound upper_bound", BOUND) * chosen.bounds,
+        Column("", f"{chosen.confidence:g} % interval", _INTERVAL, "pair"),
+        *[Column("", "bounds", _BOUNDS, "missing")] * chosen.bounds,
+        Column("p", "p" * has_p, PROBABILITY),
+        Column("p_corrected", f"p ({correction})" if correction else "", PROBABILITY),
+        Column("effect_size", "effect size", _EFFECT),
+        Column("", "won/tied/lost", WORD, "counts"),
+        *data_columns("won tied lost verdict"),
     ]
     if chosen.power:
-        columns += [doc.Column("smallest", "smallest", doc.NUMBER), doc.Column("needed", "needed", _NEEDED)]
+        columns += [Column("smallest", "smallest", NUMBER), Column("needed", "needed", _NEEDED)]
     if judged is not None:
-        columns += (doc.Column(name, "", doc.NUMBER) for name in (f"baseline_{judged.name}", judged.name))
-    return columns + doc.data_columns("test correction alpha seed reason")
+        columns += (Column(name, "", NUMBER) for name in (f"baseline_{judged.name}", judged.name))
+    return columns + data_columns("test correction alpha seed reason")
 
 
 def _compared(comparison: Comparison, sections: Sequence[Section]) -> Iterator[dict[str, Any]]:
@@ -386,28 +417,28 @@ def _compared(comparison: Comparison, sections: Sequence[Section]) -> Iterator[d
 
 
 _ANOVA = [
-    doc.Column("group", "", _GROUP),
-    doc.Column("metric", "metric", _METRIC),
-    doc.Column("source", "source"),
-    doc.Column("squares", "sum of squares", doc.NUMBER),
-    doc.Column("df", "df"),
-    doc.Column("mean_square", "mean square", doc.NUMBER),
-    doc.Column("f", "F", doc.NUMBER),
-    doc.Column("p", "p", doc.PROBABILITY),
+    Column("group", "", _GROUP),
+    Column("metric", "metric", _METRIC),
+    Column("source", "source"),
+    Column("squares", "sum of squares", NUMBER),
+    Column("df", "df"),
+    Column("mean_square", "mean square", NUMBER),
+    Column("f", "F", NUMBER),
+    Column("p", "p", PROBABILITY),
 ]
 _EFFECT_SIZES = [
-    doc.Column("group", "", _GROUP),
-    doc.Column("run", "", doc.NAME),
-    doc.Column("baseline", "", doc.NAME),
-    doc.Column("metric", "", _METRIC),
-    doc.Column("residual_effect_size", "", doc.NUMBER, "size"),
+    Column("group", "", _GROUP),
+    Column("run", "", NAME),
+    Column("baseline", "", NAME),
+    Column("metric", "", _METRIC),
+    Column("residual_effect_size", "", NUMBER, "size"),
 ]
 
 
-def _replicate_columns(comparison: Comparison) -> list[doc.Column]:
+def _replicate_columns(comparison: Comparison) -> list[Column]:
     names = ((metric.name, visible(metric.display)) for metric in comparison.values.metrics)
-    of_metrics = [doc.Column(f"spread_{name}", f"spread of {shown}", doc.NUMBER) for name, shown in names]
-    return [doc.Column("system", "system", doc.NAME), doc.Column("runs", "runs"), *of_metrics]
+    of_metrics = [Column(f"spread_{name}", f"spread of {shown}", NUMBER) for name, shown in names]
+    return [Column("system", "system", NAME), Column("runs", "runs"), *of_metrics]
 
 
 def _replicates(comparison: Comparison) -> Iterator[dict[str, Any]]:
@@ -422,7 +453,7 @@ def _replicates(comparison: Comparison) -> Iterator[dict[str, Any]]:
 def _variances(comparison: Comparison, sections: Sequence[Section]) -> Iterator[dict[str, Any]]:
     for section in sections:
         for metric, anova in zip(comparison.values.metrics, section.anova, strict=True):
-            for name, source in compare.anova_sources(anova).items():
+            for name, source in anova_sources(anova).items():
                 yield {"group": section.group, "metric": metric, "source": name, **vars(source)}
 
 
@@ -436,18 +467,18 @@ def _effect_sizes(comparison: Comparison) -> Iterator[dict[str, Any]]:
                 yield {**row, "run": names[run], "baseline": names[baseline]}
 
 
-def _changes(comparison: Comparison) -> tuple[list[doc.Column], list[dict[str, Any]]]:
+def _changes(comparison: Comparison) -> tuple[list[Column], list[dict[str, Any]]]:
     columns = [
-        doc.Column("group", "group" if len(comparison.sections) > 1 else "", _GROUP),
-        doc.Column("change", "change", doc.WORD, "kind"),
-        doc.Column("rank", ""),
-        doc.Column("run", "run", doc.NAME),
-        doc.Column("baseline", "baseline", doc.NAME),
-        doc.Column("metric", "metric", _METRIC),
-        doc.Column("query", "query", doc.NAME),
-        doc.Column("baseline_value", "baseline value", doc.NUMBER),
-        doc.Column("value", "value", doc.NUMBER),
-        doc.Column("difference", "difference", doc.SIGNED),
+        Column("group", "group" if len(comparison.sections) > 1 else "", _GROUP),
+        Column("change", "change", WORD, "kind"),
+        Column("rank", ""),
+        Column("run", "run", NAME),
+        Column("baseline", "baseline", NAME),
+        Column("metric", "metric", _METRIC),
+        Column("query", "query", NAME),
+        Column("baseline_value", "baseline value", NUMBER),
+        Column("value", "value", NUMBER),
+        Column("difference", "difference", SIGNED),
     ]
     metrics = {metric.name: metric for metric in comparison.values.metrics}
     return columns, [{**change, "metric": metrics[change["metric"]]} for change in comparison.changes]
@@ -469,8 +500,8 @@ def legend(
     has_tests = any(pair.is_tested for section in comparison.sections for pair in section.comparisons)
     sentences = [_significant(comparison, with_letters)] * has_tests
     sentences += (*_drawn(comparison), *_own_queries(values.values))
-    estimand = compare.ESTIMANDS[chosen.test]
-    estimand = estimand if estimand == compare.MEAN_DIFFERENCE else f"estimate: the {estimand}"
+    estimand = ESTIMANDS[chosen.test]
+    estimand = estimand if estimand == MEAN_DIFFERENCE else f"estimate: the {estimand}"
     kind, uncorrected = "Intervals", ", uncorrected"
     if chosen.test == TUKEY:
         kind, uncorrected = "Simultaneous intervals", ""
@@ -536,11 +567,11 @@ def _significant(comparison: Comparison, with_letters: bool) -> str:
     pairs = comparison.comparisons
     sizes = sorted({pair.n for pair in pairs})
     n = f"n = {sizes[0]}" + (f" to {sizes[-1]}" if len(sizes) > 1 else "")
-    by = f"{compare.TITLES[chosen.test]}, two-sided"
+    by = f"{TITLES[chosen.test]}, two-sided"
     if chosen.test == "bootstrap":
-        by = f"{compare.TITLES[chosen.test]} excludes 0"
+        by = f"{TITLES[chosen.test]} excludes 0"
     elif chosen.test == TUKEY:
-        by = compare.TITLES[chosen.test]
+        by = TITLES[chosen.test]
     meaning = f"{BETTER} {WORSE}: significantly better, worse than {visible(pairs[0].baseline)}"
     if has_many_pairs(comparison):
         meaning = "Letters, a-d for a, b, c and d: runs that share one do not differ significantly"

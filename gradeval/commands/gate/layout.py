@@ -12,12 +12,33 @@ from gradeval.commands.compare.layout import BOUND
 from gradeval.commands.gate import gate
 from gradeval.errors import first_names, printable, visible, writing
 from gradeval.render import Digits
-from gradeval.render import document as doc
-from gradeval.render.document import ABSENT, nonzero, number, plain, signed
+from gradeval.render.document import (
+    ABSENT,
+    NAME,
+    NUMBER,
+    SIGNED,
+    WORD,
+    Block,
+    Cell,
+    Column,
+    ColumnKind,
+    Grid,
+    OutputDocument,
+    RenderOptions,
+    Sentences,
+    StyledLine,
+    data_columns,
+    grid_of,
+    nonzero,
+    number,
+    plain,
+    rows_of,
+    signed,
+)
 from gradeval.render.markup import escape_md
 
 
-def document(report: gate.GateReport, options: doc.RenderOptions) -> doc.OutputDocument:
+def document(report: gate.GateReport, options: RenderOptions) -> OutputDocument:
     """Ids, names of runs and paths are data: none of them can be markup, or a command of a CI runner."""
     outcomes = [
         {**vars(outcome), **outcome.to_dict(), **texts(outcome, options.digits)} for outcome in report.outcomes
@@ -28,23 +49,23 @@ def document(report: gate.GateReport, options: doc.RenderOptions) -> doc.OutputD
         for row in outcome.to_dict()["worst"]
     ]
 
-    def blocks() -> Iterator[doc.Block]:
+    def blocks() -> Iterator[Block]:
         if reasons := _reasons(report):
-            yield doc.Sentences(reasons)
+            yield Sentences(reasons)
         if is_judged := report.counts["error"] < len(report.outcomes):
             title = f"Checks: {visible(report.name)}" if report.name else "Checks"
-            yield doc.grid_of(title, _checks(report), outcomes, options.digits)
+            yield grid_of(title, _checks(report), outcomes, options.digits)
             if worst:
-                yield doc.grid_of("Worst queries", _WORST, worst, options.digits, 2)
+                yield grid_of("Worst queries", _WORST, worst, options.digits, 2)
         if report.problems and options.format != "table":  # there they are errors on the terminal
-            yield doc.Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
+            yield Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
         if is_judged and (sentences := list(map(visible, _legend(report)))):
-            yield doc.Sentences(sentences)
-        yield doc.StyledLine(verdict_line(report), "strong")
+            yield Sentences(sentences)
+        yield StyledLine(verdict_line(report), "strong")
 
     tables = [(_checks(report), outcomes)] + ([(_WORST, worst)] if worst else [])
-    rows = (doc.rows_of(columns, of_table, options.digits) for columns, of_table in tables)
-    return doc.OutputDocument(blocks=blocks, rows=lambda: rows, content=report.to_dict, is_log=True)
+    rows = (rows_of(columns, of_table, options.digits) for columns, of_table in tables)
+    return OutputDocument(blocks=blocks, rows=lambda: rows, content=report.to_dict, is_log=True)
 
 
 def _reasons(report: gate.GateReport) -> list[str]:
@@ -104,37 +125,37 @@ def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
     return {"value text": value, **of_bounds, "margin text": margin}
 
 
-_MARGIN = doc.ColumnKind(lambda value, digits: nonzero(value, plain(value, digits), TOLERANCE), number)
-_VERDICT = doc.WORD.replace(shown=lambda text, digits: doc.Cell(text, bold=text != "held"))
+_MARGIN = ColumnKind(lambda value, digits: nonzero(value, plain(value, digits), TOLERANCE), number)
+_VERDICT = WORD.replace(shown=lambda text, digits: Cell(text, bold=text != "held"))
 _CHECKS = [
-    doc.Column("check", "check", doc.NAME),
-    *doc.data_columns("kind metric"),
-    *(doc.Column("", name, key=f"{name} text") for name in ("value", "bound", "margin")),
-    *doc.data_columns("value bound", doc.NUMBER),
-    doc.Column("margin", "", _MARGIN),
-    *doc.data_columns("mean baseline_mean low high", doc.NUMBER),
-    doc.Column("n", ""),
-    doc.Column("verdict", "verdict", _VERDICT),
-    doc.Column("reason", ""),
+    Column("check", "check", NAME),
+    *data_columns("kind metric"),
+    *(Column("", name, key=f"{name} text") for name in ("value", "bound", "margin")),
+    *data_columns("value bound", NUMBER),
+    Column("margin", "", _MARGIN),
+    *data_columns("mean baseline_mean low high", NUMBER),
+    Column("n", ""),
+    Column("verdict", "verdict", _VERDICT),
+    Column("reason", ""),
 ]
 _BOUNDS = [
-    doc.Column("", "bounds of margin", key="bounds text"),
-    *doc.data_columns("lower_bound upper_bound", BOUND),
+    Column("", "bounds of margin", key="bounds text"),
+    *data_columns("lower_bound upper_bound", BOUND),
 ]
 
 
-def _checks(report: gate.GateReport) -> list[doc.Column]:
+def _checks(report: gate.GateReport) -> list[Column]:
     """The columns of checks."""
     at = [column.name for column in _CHECKS].index("n")
     return [*_CHECKS[:at], *_BOUNDS, *_CHECKS[at:]] if report.has_bounds else _CHECKS
 
 
 _WORST = [
-    doc.Column("metric", "metric", doc.NAME),
-    doc.Column("query", "query", doc.NAME),
-    doc.Column("baseline_value", "baseline value", doc.NUMBER),
-    doc.Column("value", "value", doc.NUMBER),
-    doc.Column("difference", "difference", doc.SIGNED),
+    Column("metric", "metric", NAME),
+    Column("query", "query", NAME),
+    Column("baseline_value", "baseline value", NUMBER),
+    Column("value", "value", NUMBER),
+    Column("difference", "difference", SIGNED),
 ]
 
 

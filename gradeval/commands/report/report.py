@@ -39,8 +39,16 @@ from gradeval.notices import Notice, lines, many
 from gradeval.options import EXPECTED, OF_WEIGHTED_RUNS, OTHER, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
-from gradeval.render import document as doc
-from gradeval.render.document import ABSENT, number, probability, signed
+from gradeval.render.document import (
+    ABSENT,
+    Block,
+    Grid,
+    OutputDocument,
+    RenderOptions,
+    number,
+    probability,
+    signed,
+)
 from gradeval.render.printable import WithNotices, library, warned
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.statistics.tests import interval_of_mean
@@ -349,8 +357,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
 _TITLE_WIDTH = 100
 
 
-def document(report: Report, options: doc.RenderOptions) -> doc.OutputDocument:
-    return doc.OutputDocument(page=lambda: _page(report, options.digits))
+def document(report: Report, options: RenderOptions) -> OutputDocument:
+    return OutputDocument(page=lambda: _page(report, options.digits))
 
 
 def _page(report: Report, digits: Digits) -> str:
@@ -395,7 +403,7 @@ def _page(report: Report, digits: Digits) -> str:
         queries=_queries(report, digits),
         notices=[*_failures(results), *lines(report.notices, len(runs))],
         made=_made(report),
-        inputs=doc.Grid("Input", ("input", "file", "SHA-256"), inputs, 3),
+        inputs=Grid("Input", ("input", "file", "SHA-256"), inputs, 3),
         embedded=_embedded(report),
         data=Markup(_values(report, digits)),
         explanations=_explanations(report, digits),
@@ -411,7 +419,7 @@ def _failures(results: Results) -> list[str]:
 # --- what is there without JavaScript
 
 
-def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
+def _summary(report: Report, digits: Digits) -> list[tuple[Grid, bool]]:
     """The tables of means, differences and intervals, each with whether its marks are letters of runs."""
     names = [visible(column.display) for column in report.values.metrics]
     percent = f"{report.options.confidence:g} %"
@@ -419,7 +427,7 @@ def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
         [run], [of_run] = report.values.runs, report.values.means
         means = [number(mean, digits) for mean in of_run.tolist()]
         rows = list(zip(names, means, _ends_of_means(report, 0, digits), strict=True))
-        of_all = doc.Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows)
+        of_all = Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows)
         return [(of_all, False), *((grid, False) for grid in _means_of_groups(report, digits))]
     several = report.comparison.options.all_pairs
     sections = report.comparison.sections
@@ -428,7 +436,7 @@ def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
     if report.interval:
         runs = enumerate(map(visible, report.values.runs))
         intervals = [(run, *_ends_of_means(report, r, digits)) for r, run in runs]
-        grids.append((doc.Grid(f"{percent} intervals of the means", ("run", *names), intervals), False))
+        grids.append((Grid(f"{percent} intervals of the means", ("run", *names), intervals), False))
     grids.append((differences, False))
     for section in sections[1:]:
         of_group, of_pairs = means_and_differences(report.comparison, digits, section, several)
@@ -436,7 +444,7 @@ def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
     return grids
 
 
-def _means_of_groups(report: Report, digits: Digits) -> Iterator[doc.Grid]:
+def _means_of_groups(report: Report, digits: Digits) -> Iterator[Grid]:
     """The means of one run for each group of queries, if there are any."""
     parts = compare.parts_by_group(report.values, report.options.by)
     rows = [
@@ -446,7 +454,7 @@ def _means_of_groups(report: Report, digits: Digits) -> Iterator[doc.Grid]:
     ]
     if rows:
         metrics = (visible(column.display) for column in report.values.metrics)
-        yield doc.Grid("Means by group", ("group", "queries", *metrics), rows)
+        yield Grid("Means by group", ("group", "queries", *metrics), rows)
 
 
 def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
@@ -480,7 +488,7 @@ def _marked(report: Report, mark: str) -> str:
     return f"significantly {word} than {visible(report.comparison.comparisons[0].baseline)}"
 
 
-def _coverage(report: Report, digits: Digits) -> doc.Grid:
+def _coverage(report: Report, digits: Digits) -> Grid:
     results = report.results
     judged = [spec for spec in results.specs if spec.metric.name == "Judged"]
     judged.sort(key=lambda spec: spec.params.get("cutoff", math.inf))
@@ -491,7 +499,7 @@ def _coverage(report: Report, digits: Digits) -> doc.Grid:
         answered = (results.values(r, "num_ret") > 0).sum()
         cells = [visible(run.name), _of(answered, run.queries), _of(retrieved), _of(both, relevant)]
         rows.append([*cells, *(number(compare.judged_mean(results, r, spec), digits) for spec in judged)])
-    return doc.Grid("Coverage", head, rows)
+    return Grid("Coverage", head, rows)
 
 
 def _of(count: float, total: float | None = None) -> str:
@@ -500,7 +508,7 @@ def _of(count: float, total: float | None = None) -> str:
     return f"{count:,.0f}" if total is None else f"{count:,.0f} of {total:,.0f}"
 
 
-def _queries(report: Report, digits: Digits) -> list[doc.Grid]:
+def _queries(report: Report, digits: Digits) -> list[Grid]:
     values = report.values
     head = ("query", *map(visible, values.runs))
     names = [visible(query) for query in values.queries]
@@ -508,7 +516,7 @@ def _queries(report: Report, digits: Digits) -> list[doc.Grid]:
     for column, of_metric in zip(values.metrics, values.values.transpose(1, 2, 0).tolist(), strict=True):
         of_queries = zip(names, of_metric, strict=True)
         rows = [(name, *(number(value, digits) for value in of_query)) for name, of_query in of_queries]
-        grids.append(doc.Grid(visible(column.display), head, rows))
+        grids.append(Grid(visible(column.display), head, rows))
     return grids
 
 
@@ -713,9 +721,9 @@ def _table(
     }
 
 
-def _block(block: doc.Block) -> Any:
+def _block(block: Block) -> Any:
     """A table or a text as the script has it."""
-    if not isinstance(block, doc.Grid):
+    if not isinstance(block, Grid):
         return block
     rows = [[cell.text for cell in row] for row in block.cells]
     left_columns = [c for c in range(len(block.head)) if block.is_left(c)]
