@@ -35,7 +35,10 @@ def separate_runs(runs: Any) -> list[LabelledRun]:
 def _separate(runs: Any) -> Iterator[LabelledRun]:
     from gradeval.formats import memory, shapes  # not for a command line, whose runs are labelled
 
-    if type(runs) is not dict and (_is_one(runs) or memory.is_ranx(runs)):
+    runs = shapes.without_transport(runs)
+    if shapes.is_of_file(runs):
+        yield None, runs
+    elif type(runs) is not dict and (_is_one(runs) or memory.is_ranx(runs)):
         yield from _files(runs)
     elif isinstance(runs, Mapping):
         if shapes.records_of(runs) is None and not _are_rankings(runs) and _has_runs(runs):
@@ -88,7 +91,11 @@ def _is_one(value: Any) -> bool:
 
 def _has_runs(mapping: Mapping[Any, Any]) -> bool:
     """Whether these are runs by name, and not {query: {document: score}}."""
+    from gradeval.formats import shapes
+
     values = mapping.values()
+    if shapes.is_of_file(next(iter(values), None)):
+        return True
     # a run has no mappings in its mappings, of which the first value decides
     first = next((value for run in values if isinstance(run, Mapping) for value in run.values()), None)
     is_column = isinstance(first, (list, tuple, set, frozenset)) or bool(

@@ -27,9 +27,9 @@ _OF_SOLR = {"responseHeader", "grouped"}
 # of a response
 _MEMBERS = {"took", "timed_out", "_shards", "hits", "error", "aggregations", "response", *_OF_SOLR}
 _POSITION = "position"  # of a hit among those of its query, from 1
-_NAME_ONE = """Give the id of its query with --query-ids, or add it: jq '{"QUERY": .}'"""
+_NAME_ONE = """Give the id of its query with --query-ids (query_ids=), or add it: jq '{"QUERY": .}'"""
 _NAME_ALL = (
-    "Give the ids of their queries in order with --query-ids, or add them: jq {}"
+    "Give the ids of their queries in order with --query-ids (query_ids=), or add them: jq {}"
     """'[["QUERY1", "QUERY2"], {}] | transpose | map({{(.[0]): .[1]}}) | add'"""
 )
 _FORGIVE = "Search again, or use the hits that there are: jq 'del(.. | objects | .{})'"

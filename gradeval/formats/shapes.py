@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradeval.formats.csv import are_columns
+from gradeval.formats.sources import TextSource
 
 
 def records_of(data: Any) -> Sequence[Mapping[str, Any]] | None:
@@ -20,6 +22,75 @@ def records_of(data: Any) -> Sequence[Mapping[str, Any]] | None:
         return [dict(zip(data, row, strict=True)) for row in zip(*columns, strict=True)]
     is_list = isinstance(data, (list, tuple)) and bool(data)
     return data if is_list and all(isinstance(row, Mapping) for row in data) else None
+
+
+def as_file(data: Any, name: str) -> Any:
+    """What JSON files have and is no table, as such a file: responses of search engines, their judgments, and
+    lists of queries with their documents; other data as they are. name: in messages.
+    """
+    data = without_transport(data)
+    if not is_of_file(data):
+        return data
+    is_of_lines = isinstance(data, (list, tuple)) and not (are_responses(data) or are_judgments(data))
+    parts = (json.dumps(part, default=_plain) for part in (data if is_of_lines else [data]))
+    return TextSource(name, "\n".join(parts).encode())
+
+
+def is_of_file(data: Any) -> bool:
+    """Whether as_file() makes a file of it."""
+    if are_responses(data) or are_judgments(data):
+        return True
+    first = data[0] if isinstance(data, (list, tuple)) and data else None
+    if not isinstance(first, Mapping) or not any(isinstance(value, list) for value in first.values()):
+        return False
+    from gradeval.formats.json import list_member  # imported only when needed
+
+    return bool(list_member(first, {}))
+
+
+def are_responses(data: Any) -> bool:
+    """Whether this is a response of a search engine, several, or {query: response}."""
+    if isinstance(data, Mapping) and (_is_response(data) or _has_responses(data.get("rank_eval", data))):
+        return True
+    if not isinstance(data, (Mapping, list, tuple)) or not data:
+        return False
+    return all(map(_is_response, data.values() if isinstance(data, Mapping) else data))
+
+
+def _is_response(data: Any) -> bool:
+    """Whether it is one of a single search."""
+    if not isinstance(data, Mapping) or _has_responses(data):
+        return False
+    if {"took", "timed_out"} <= data.keys() or {"error", "status"} <= data.keys():
+        return True
+    parts = [part for part in (data.get("hits"), data.get("response")) if isinstance(part, Mapping)]
+    return any(isinstance(part.get(name), list) for part in parts for name in ("hits", "docs"))
+
+
+def _has_responses(data: Mapping[str, Any]) -> bool:
+    """Whether it is one of _msearch or _rank_eval."""
+    return isinstance(data.get("responses"), list) or {"metric_score", "details"} <= data.keys()
+
+
+def are_judgments(data: Any) -> bool:
+    """Whether these are judgments as Elasticsearch or OpenSearch has them."""
+    requests = data.get("requests") if isinstance(data, Mapping) else data
+    if not isinstance(requests, (list, tuple)) or not requests:
+        return False
+    return all(isinstance(row, Mapping) and isinstance(row.get("ratings"), list) for row in requests)
+
+
+def without_transport(data: Any) -> Any:
+    """What a client of Elasticsearch returns, without its wrapper, which is no dict."""
+    if isinstance(data, list):
+        return [*map(without_transport, data)] if data and hasattr(data[0], "body") else data
+    body = getattr(data, "body", None)
+    return body if isinstance(body, dict) else data
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON has not, as a number of numpy."""
+    return value.item() if hasattr(value, "item") else str(value)
 
 
 def are_names(names: Sequence[Any]) -> bool:

@@ -398,6 +398,27 @@ class Source:
         return _Stored(self, read_at)
 
 
+class TextSource(Source):
+    """A text in memory, which is read as a file of it is. name: in messages."""
+
+    def __init__(self, name: str, text: bytes) -> None:
+        super().__init__("-")  # no path
+        self.name = name
+        self.text = text
+
+    @property
+    def stored_size(self) -> int:
+        return len(self.text)
+
+    def _opened(self) -> _Stored:
+        def read_at(buffer: Any, offset: int) -> int:
+            part = self.text[offset : offset + len(buffer)]
+            buffer[: len(part)] = part
+            return len(part)
+
+        return _Stored(self, read_at)
+
+
 @contextmanager
 def kept_open(data: Iterable[Any]) -> Iterator[None]:
     """Source.keeping() of those of the data that are files, but not of so many that none could be opened."""

@@ -178,6 +178,7 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     chosen = Options(**options)
     if isinstance(run, RunTable):
         return run
+    run = as_file(run, "run")
     check_inputs([("run", run)], chosen)
     opened, *further = open_all([("run", run)], NOTHING_JUDGED, chosen)
     if further:
@@ -264,6 +265,7 @@ def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrel
         return qrels.replace(qrels=_counted(qrels.as_read, options))
     jobs = options.jobs or default_jobs()
     name = "qrels"
+    qrels = as_file(qrels, name)
     if is_path(qrels) and is_irds(path := source_of(qrels).name):
         from gradeval.formats.irds import judgments
 
@@ -405,6 +407,7 @@ def open_runs(
     """
     if isinstance(run, RunTable):
         return [_run_of_table(run, name, options, position)]
+    run = as_file(run, name or f"run{position}")
     if not is_path(run):
         name = name or f"run{position}"
         return [run_of_data(open_data(run, name, "score", options), name, options)]
@@ -485,6 +488,16 @@ def names_of(runs: Iterable[Run]) -> list[str]:
 def is_path(value: Any) -> bool:
     """Whether it names a file, or is the Source of one that was opened already."""
     return isinstance(value, (str, bytes, os.PathLike, Source))
+
+
+def as_file(data: Any, name: str) -> Any:
+    """What is read as a JSON file of it is, such as the response of a search engine, as this file."""
+    if is_path(data):
+        return data
+    from gradeval.formats import shapes  # imported only when needed
+
+    with readable(name):
+        return shapes.as_file(data, name)
 
 
 def is_irds(path: str) -> bool:
@@ -728,6 +741,7 @@ def _check_column(role: str, column: str, inputs: Iterable[InputNames]) -> None:
 def input_names(role: str | None, data: Any, options: Options) -> InputNames | None:
     if isinstance(data, (OpenedQrels, RunTable)):
         return None
+    data = as_file(data, "the table")
     if not is_path(data):
         names: Any = field_names(data) or getattr(data, "column_names", None) or getattr(data, "columns", ())
         return InputNames("the table", role, () if callable(names) else tuple(map(str, names)))

@@ -6,8 +6,9 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
-from helpers import each, each_row, error_of
+from helpers import each, each_row, error_of, raises
 
 import gradeval
 from formats.reading import errors_of, read
@@ -223,3 +224,64 @@ def test_one_line_with_a_duplicate(tmp_path):
         f"{run}:1: document 'a' of query 'q' has grade 1 here and 3 before in this line. {MERGE_HINT}",
         f"{run}:1: document 'c' of query 'x' has grade 1 here and 2 before in this line",
     ]
+
+
+class Wrapped:
+    """As the client of Elasticsearch returns a response: no dict."""
+
+    def __init__(self, body):
+        self.body = body
+
+    def __iter__(self):
+        return iter(self.body)
+
+
+JUDGED = {"q": {"b": 1}, "r": {"a": 1}, "s": {"a": 1}}
+LISTS = [
+    {"query": "q", "hits": [{"_id": "é", "_score": np.float32(1.5)}, {"_id": "b", "_score": np.int64(1)}]},
+    {"query": "r", "hits": [{"_id": "b", "_score": -1}, {"_id": "a", "_score": -2}]},
+]
+
+
+@each("form", [*NAMED, *UNNAMED, "wrapped", "wrapped list", "lists"])
+def test_in_memory_as_in_a_file(form):
+    wrapped = {"wrapped": Wrapped(UNNAMED["msearch"]), "wrapped list": [*map(Wrapped, UNNAMED["list"])]}
+    data = (NAMED | UNNAMED | wrapped | {"lists": LISTS})[form]
+    options = {} if form in NAMED or form == "lists" else {"query_ids": ["q", "s", "r"]}
+    expected = {"q": 0.5, "r": 0.5, "s": 0.0}
+    results = gradeval.evaluate(JUDGED, data, "RR", **options)
+    assert results.per_query("run1", "RR") == expected
+    if isinstance(data, dict):
+        assert gradeval.evaluate(JUDGED, [data, data], "RR", **options).means.tolist() == [[1 / 3]] * 2
+    by_name = gradeval.evaluate(JUDGED, {"x": data, "y": {"q": {"a": 1.0}}}, "RR", **options)
+    assert by_name.run("x")["RR"] == 1 / 3 and by_name.run("y")["RR"] == 0
+    assert gradeval.Evaluator(JUDGED, "RR", **options).evaluate(data).per_query(0, "RR") == expected
+    if not options:
+        assert len(gradeval.read_run(data).columns.value) == 4
+
+
+def test_errors_and_columns_in_memory():
+    errors = {
+        "run1: this is a response of Elasticsearch or OpenSearch, which does not name its query": SCORED,
+        "run1: .'r'.: Elasticsearch or OpenSearch answered with an error": {"q": SCORED, "r": ERROR},
+    }
+    for message, data in errors.items():
+        raises(gradeval.InputError, message.replace(".'r'.", r"\$\['r'\]"), gradeval.evaluate, JUDGED, data)
+    hits = [{"query": "q", "hits": [{"sku": "a", "w": 1}, {"sku": "b", "w": 2}]}]
+    columns = {"document": "sku", "score": "w"}
+    assert gradeval.evaluate(JUDGED, hits, "RR", columns=columns).per_query(0, "RR")["q"] == 1
+
+
+@each("key", ["id", "query"])
+def test_judgments_of_search_engines_in_memory(key):
+    rated = [{key: "q", "ratings": [{"_id": "b", "rating": 2}, {"_id": "a", "rating": 0}]}]
+    for qrels in (rated, {"requests": rated}):
+        assert gradeval.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "RR").run(0)["RR"] == 0.5
+
+
+@each("name", ["hits", "error", "response", "responses", "details", "took", "requests"])
+def test_dicts_with_names_of_members(name):
+    run = {name: {name: 2.0, "status": 1.0}}
+    assert gradeval.evaluate({name: {name: 1}}, run, "RR").run(0)["RR"] == 1
+    record = [{"query_id": name, "doc_id": name, "score": 1.0, "took": 5, "status": 200, "hits": 3}]
+    assert gradeval.evaluate({name: {name: 1}}, record, "RR").run(0)["RR"] == 1
