@@ -77,13 +77,16 @@ def bash(script: str, stdin: bytes = b"") -> bytes:
 def run(command: str) -> str:
     """Standard output and standard error of a command on a terminal without colours.
 
-    gradeval runs in this process; bash expands its arguments, where they need it, and runs other programs.
+    gradeval runs in this process, in loops too; bash expands its arguments, where they need it, and runs other
+    programs.
     """
+    if loop := re.fullmatch(r"for (\w+) in (.*); do (.*); done", command):
+        return "".join(run(re.sub(rf"\${loop[1]}\b", value, loop[3])) for value in loop[2].split())
     pipeline, *rest = re.split("(?=; echo | && echo )", command)
     if substituted := re.search(r"<\((.*?)\)", pipeline):
         Path(".substituted").write_text(run(substituted[1]))
         pipeline = pipeline.replace(substituted[0], ".substituted")
-    pipeline, _, appended = pipeline.partition(" >> ")
+    pipeline, *written = re.split(r" (>>?) (?=[\w.]+$)", pipeline)
     stages = pipeline.split(" | ")
     err, out, code = "", b"", 0  # the errors that the last stage does not print
     for number, stage in enumerate(stages, 1):
@@ -96,13 +99,14 @@ def run(command: str) -> str:
         if set(words) & {*"*?[$~{`"}:
             args = bash(f"printf '%s\\0' {words}").decode().split("\0")[:-1]
         Path(".stdin").write_bytes(out)
-        on_terminal = number == len(stages) and not appended
+        on_terminal = number == len(stages) and not written
         is_whole = on_terminal or given.endswith("2>&1")
         done = gradeval(*args, stdin=".stdin", terminal=on_terminal, together=is_whole)
         code, out = done.code, done.out.encode()
         err += "" if is_whole else done.err
-    if appended:
-        with Path(appended).open("ab") as file:
+    if written:
+        redirection, name = written
+        with Path(name).open("ab" if redirection == ">>" else "wb") as file:
             file.write(out)
         out = b""
     return out.decode() + err + b"".join(bash(f"(exit {code}){script}") for script in rest).decode()

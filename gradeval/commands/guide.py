@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -120,14 +121,14 @@ def _topics(width: int | None) -> str:
     return "".join(f"{hanging(row, size + 2, width)}\n" for row in rows) + f"\n{end}\n"
 
 
-def _lines_with(text: str, topics: Sequence[str]) -> list[str]:
+def _lines_with(text: str, topics: tuple[str, ...]) -> list[str]:
     """The lines of these pages with this text, else those with all of its words, else the first lines of
     paragraphs with these, else the lines in which the words are parts of others; in lower case or not, after
     their topic and heading.
     """
     text = " ".join(text.lower().split())
     words = text.split()
-    lines = list(_lines(topics))
+    lines = _lines(topics)
     if matches := (_matches(lines, [text]) or _matches(lines, words)):
         return list(map(str, matches))
     if matches := [line for line in lines if all(is_in(word, line.paragraph) for word in words)]:
@@ -152,17 +153,21 @@ class _Line(NamedTuple):
         return f"{self.topic}: {self.heading}: {self.text}\n"
 
 
-def _lines(topics: Sequence[str]) -> Iterator[_Line]:
+@cache
+def _lines(topics: tuple[str, ...]) -> list[_Line]:
+    lines = []
     for name in topics:
         heading = ""
         in_block = False
         for paragraph in text_of(name).split("\n\n"):
+            lowered = paragraph.lower()
             for line in paragraph.splitlines():
                 if line.startswith("```"):
                     in_block = not in_block
                 elif not in_block and re.match("#+ ", line):
                     heading = line.lstrip("# ")
-                yield _Line(name, heading, line, paragraph.lower())
+                lines.append(_Line(name, heading, line, lowered))
+    return lines
 
 
 def text_of(topic: str) -> str:

@@ -1,7 +1,9 @@
 """Completion of commands, files, options, values and metrics in a shell."""
 
+import re
+
 import pytest
-from click.shell_completion import CompletionItem, ShellComplete
+from click.shell_completion import CompletionItem, ShellComplete, get_completion_class, split_arg_string
 from click.testing import CliRunner
 from helpers import each
 
@@ -76,6 +78,34 @@ def test_the_last_word_of_a_value_is_completed(args: str, incomplete: str, found
     assert [item.value for item in complete.get_completions(args.split(), incomplete)] == found
     if incomplete.endswith("rank"):
         assert len(complete.get_completions(args.split(), incomplete.removesuffix("rank"))) > 80
+
+
+@each("typed, bash, other", [
+    ('gradeval q r -m "AP rankd', ["plain,AP rankdCG"], ["plain AP rankdCG"]),
+    ("gradeval q r --allow ties,same_", ["plain,ties,same_ranking"], ["plain ties,same_ranking"]),
+    ("gradeval q r --metric=rankd", ["plain,rankdCG"], ["plain --metric=rankdCG"]),
+    ("gradeval q r --ties=exp", ["plain,expected"], ["plain --ties=expected"]),
+    ("gradeval q r --allow=ties,same_", ["plain,ties,same_ranking"], ["plain --allow=ties,same_ranking"]),
+    ("gradeval q r --by=folder/gro", ["file,folder/gro"], ["file folder/gro"]),
+    (r"gradeval q r -m AP\ rankD", [r"plain,AP\ rankDCG"], ["plain AP rankDCG"]),
+    ("gradeval explain q r --query q1", ["plain,q1"], ["plain q1"]),
+    ("gradeval q r --query-ids x,q3", ["file,x,q3", "plain,x,q3"], ["file x,q3", "plain x,q3"]),
+    ("gradeval help comp", ["plain,compare"], ["plain compare"]),
+])  # fmt: skip
+def test_answers(monkeypatch: pytest.MonkeyPatch, typed: str, bash: list[str], other: list[str]) -> None:
+    """Bash is told what replaces the part behind the last break, as typed there; the others the whole word."""
+    use()
+    variables = {"COMP_LINE": typed, "COMP_POINT": str(len(typed)), "COMP_WORDBREAKS": " \t\n\"'><=;|&(:"}
+    [word] = re.findall(r"""("[^"]*|(?:\\.|\S)*)$""", typed)[:1]
+    answers = {}
+    for shell, place in (("bash", ""), ("zsh", str(len(split_arg_string(typed)) - 1)), ("fish", word)):
+        for name, value in (variables | {"COMP_WORDS": typed, "COMP_CWORD": place}).items():
+            monkeypatch.setenv(name, value)
+        complete = get_completion_class(shell)(app, {}, "gradeval", "_GRADEVAL_COMPLETE")
+        answers[shell] = complete.complete().splitlines()
+    assert answers["bash"] == bash
+    assert [" ".join(answers["zsh"][n : n + 2]) for n in range(0, len(answers["zsh"]), 3)] == other
+    assert [line.partition("\t")[0].replace(",", " ", 1) for line in answers["fish"]] == other
 
 
 def test_completion_scripts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,8 @@
-"""Completion in real shells, on a terminal of their own: what is typed stays, and grows."""
+"""Completion in real shells, on a terminal of their own: what is typed stays, and grows.
+
+test_completion has what the shells are answered. Here their scripts are tried on each kind of answer, and,
+among the slow tests, on all.
+"""
 
 import os
 import pty
@@ -54,16 +58,19 @@ class Terminal:
 
 TYPED = {
     'gradeval q r -m "AP rankd': '-m "AP rankdCG',  # in the case that is typed
-    "gradeval q r --allow ties,same_": "ties,same_ranking",
-    "gradeval q r --metric=rankd": "--metric=rankdCG",
-    "gradeval q r --ties=exp": "--ties=expected",
     "gradeval q r --allow=ties,same_": "--allow=ties,same_ranking",
     "gradeval q r --by=folder/gro": "--by=folder/groups.tsv",
     "gradeval q r -m AP\\ rankD": "-m AP\\ rankDCG",
+    "gradeval q r --query-ids 7,42": "--query-ids 7,420",  # a file or an id
+}
+MORE = {
+    "gradeval q r --allow ties,same_": "ties,same_ranking",
+    "gradeval q r --metric=rankd": "--metric=rankdCG",
+    "gradeval q r --ties=exp": "--ties=expected",
     "gradeval explain q r --query 42": "--query 420",
-    "gradeval q r --query-ids 7,42": "--query-ids 7,420",
     "gradeval help comp": "help compare",
 }
+ALL = [TYPED, pytest.param(TYPED | MORE, marks=pytest.mark.slow)]
 
 
 @pytest.fixture
@@ -74,15 +81,16 @@ def of_420(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("lines", ALL, ids=["kinds", "all"])
 @pytest.mark.parametrize("shell", SHELLS)
-def test_what_is_typed_stays(shell: str, of_420: Path) -> None:
+def test_what_is_typed_stays(shell: str, lines: dict[str, str], of_420: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     terminal = Terminal(shell, of_420)
     try:
         terminal.type(SET_UP[shell] + f'eval "$(_GRADEVAL_COMPLETE={shell}_source gradeval)"; echo re""ady\n')
         assert "> " in terminal.read_until("ready\r\n").partition("ready")[2] or terminal.read_until("> ")
-        for typed, completed in TYPED.items():
+        for typed, completed in lines.items():
             terminal.type(f"{typed}\t")
             text = terminal.read_until(completed)
             assert completed in text.replace("\x08", ""), text
@@ -92,10 +100,11 @@ def test_what_is_typed_stays(shell: str, of_420: Path) -> None:
         terminal.close()
 
 
-def test_fish_offers_what_begins_as_typed(of_420: Path) -> None:
+@pytest.mark.parametrize("lines", ALL, ids=["kinds", "all"])
+def test_fish_offers_what_begins_as_typed(lines: dict[str, str], of_420: Path) -> None:
     if shutil.which("fish") is None:
         pytest.skip("fish is not installed")
-    lines = {typed: completed for typed, completed in TYPED.items() if not set(typed) & set('\\"')}
+    lines = {typed: completed for typed, completed in lines.items() if not set(typed) & set('\\"')}
     lines["gradeval q r -m AP,RR,rankd"] = "AP,RR,rankdCG"
     asked = "; ".join(f"complete -C '{typed}'" for typed in lines)
     script = f"_GRADEVAL_COMPLETE=fish_source gradeval | source; {asked}"

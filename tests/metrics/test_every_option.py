@@ -46,7 +46,7 @@ def values(
     names: Iterable[str] = REGISTRY, qrels: Qrels = QRELS, run: Run = RUN, spec=with_needed, **options: object
 ) -> Values:
     names = list(names)
-    evaluator = gradeval.Evaluator(qrels, [spec(name) for name in names], **options)
+    evaluator = gradeval.Evaluator(qrels, [spec(name) for name in names], warnings="ignore", **options)
     results = evaluator.evaluate({"run": run})  # which does not look for notices
     return {
         name: (results.texts if one.metric.text else results.per_query)(0, column)
