@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 _WIDTH = 60
-_NOT_UTF8 = re.compile("[\udc80-\udcff]")  # bytes, as surrogateescape has them
+_NOT_UTF8 = "[\udc80-\udcff]"  # bytes, as surrogateescape has them
 # what runners of CI services obey in a log: '::error::' at the start of a line, '##[error]' anywhere in one
 _COMMAND = r"(?m)^(?P<space>\s*)(?P<char>:)(?=:)|(?P<hash>#)(?=#\w*\[)"
 
@@ -58,7 +58,7 @@ def first_names(names: Iterable[str], most: int = 8) -> str:
 
 def named(text: str) -> str:
     """Input text for a message: quoted, shortened, printable; other bytes than UTF-8 also as they may read."""
-    plain = _NOT_UTF8.sub(lambda byte: f"\\x{ord(byte[0]) - 0xDC00:x}", text)
+    plain = re.sub(_NOT_UTF8, lambda byte: f"\\x{ord(byte[0]) - 0xDC00:x}", text)
     return _quoted(printable(plain)) + _in_cp1252(text)
 
 
@@ -68,7 +68,7 @@ def _quoted(text: str) -> str:
 
 def _in_cp1252(text: str) -> str:
     """How a text with bytes that are not UTF-8 reads in the code page of western Windows, else ''."""
-    if not _NOT_UTF8.search(text):
+    if not re.search(_NOT_UTF8, text):
         return ""
     try:
         read = text.encode("ascii", "surrogateescape").decode("cp1252")

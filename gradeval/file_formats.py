@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from gradeval.records import Record
@@ -21,42 +21,78 @@ class FormatRow(Record):
 
     name: str  # in options
     module: str  # of gradeval.formats, which has its Format
-    begins: bytes = b""  # a pattern that matches the beginning of such a file, b"" where that shows nothing
-    line: bytes = b""  # likewise, the first line of data
+    # whether a file with this beginning may be of the format; None where the beginning does not show it
+    begins: Callable[[bytes], bool] | None = None
+    has_line: Callable[[bytes], bool] | None = None  # likewise, with this first line of data, stripped
     reads: tuple[str, ...] = ()  # what such a file can be given as: qrels, run
     writes: tuple[str, ...] = ()  # what convert writes as such a file
     endings: tuple[str, ...] = ()  # of names of files, which mean the format where it is written
 
 
+# Patterns would be shorter, but each command that reads a file would compile them all.
+
+
+def _is_arrow(text: bytes) -> bool:
+    return text.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff"))
+
+
+def _is_parquet(text: bytes) -> bool:
+    return text.startswith(b"PAR1")
+
+
+def _is_json(text: bytes) -> bool:
+    return text.lstrip()[:1] in (b"{", b"[")
+
+
+def _is_table(text: bytes) -> bool:
+    """Whether the first line has fields between tabs, commas, semicolons or bars, as a header has."""
+    header = text.partition(b"\n")[0]
+    return any(separator in header for separator in (b"\t", b",", b";", b"|"))
+
+
+def _has_two_tabs(text: bytes) -> bool:
+    return text.partition(b"\n")[0].count(b"\t") == 2
+
+
+def _is_one_field(line: bytes) -> bool:
+    return b" " not in line and b"\t" not in line
+
+
+def _has_features(line: bytes) -> bool:
+    """Whether 'name:value' or a comment follows the first field."""
+    first, _, more = line.replace(b"\t", b" ").partition(b" ")
+    second = more.lstrip(b" ").partition(b" ")[0]
+    return b"#" in first or second.startswith(b"#") or b":" in second
+
+
 _BOTH, _RUN = ("qrels", "run"), ("run",)
-_JSON, _HEADER, _TWO_TABS = rb"\s*[{\[]", rb"[^\n]*[\t,;|]", rb"[^\t\n]*\t[^\t\n]*\t[^\t\n]*(?:\n|\Z)"
 _TREC_ENDINGS = (".trec", ".run", ".qrels", ".qrel", ".res")
 # In the order of messages; the beginning of a file, or its first line of data, is shown to the last first.
 _ROWS = (
-    FormatRow("trec", "trec", _TWO_TABS, b".", reads=_BOTH, writes=_BOTH, endings=_TREC_ENDINGS),
+    FormatRow("trec", "trec", _has_two_tabs, has_line=bool, reads=_BOTH, writes=_BOTH, endings=_TREC_ENDINGS),
     FormatRow(
         "letor",
         "letor",
-        line=rb"[^ \t#]*[ \t]*#|[^ \t]+[ \t]+[^ \t]*:",
+        has_line=_has_features,
         reads=_BOTH,
         writes=_BOTH,
         endings=(".letor",),
     ),
-    FormatRow("scores", "letor", line=rb"[^ \t]+\Z", reads=_RUN),
-    FormatRow("ranklib", "letor", _TWO_TABS, reads=_RUN),
-    FormatRow("msmarco", "csv", _TWO_TABS, reads=_RUN, writes=_BOTH),
-    FormatRow("beir", "csv", _HEADER, reads=_BOTH, writes=("qrels",)),
-    FormatRow("csv", "csv", _HEADER, reads=_BOTH, writes=_BOTH, endings=(".csv",)),
-    FormatRow("tsv", "csv", _HEADER, reads=_BOTH, writes=_BOTH, endings=(".tsv",)),
-    FormatRow("json", "json", _JSON, reads=_BOTH, writes=_BOTH, endings=(".json",)),
-    FormatRow("lists", "json", _JSON, reads=_BOTH),
-    FormatRow("jsonl", "json", _JSON, reads=_BOTH, writes=_BOTH, endings=(".jsonl", ".ndjson")),
+    FormatRow("scores", "letor", has_line=_is_one_field, reads=_RUN),
+    FormatRow("ranklib", "letor", _has_two_tabs, reads=_RUN),
+    FormatRow("msmarco", "csv", _has_two_tabs, reads=_RUN, writes=_BOTH),
+    FormatRow("beir", "csv", _is_table, reads=_BOTH, writes=("qrels",)),
+    FormatRow("csv", "csv", _is_table, reads=_BOTH, writes=_BOTH, endings=(".csv",)),
+    FormatRow("tsv", "csv", _is_table, reads=_BOTH, writes=_BOTH, endings=(".tsv",)),
+    FormatRow("json", "json", _is_json, reads=_BOTH, writes=_BOTH, endings=(".json",)),
+    FormatRow("lists", "json", _is_json, reads=_BOTH),
+    FormatRow("jsonl", "json", _is_json, reads=_BOTH, writes=_BOTH, endings=(".jsonl", ".ndjson")),
     FormatRow("responses", "responses", reads=_RUN),
-    FormatRow("parquet", "arrow", b"PAR1", reads=_BOTH, writes=_BOTH, endings=(".parquet",)),
+    FormatRow("parquet", "arrow", _is_parquet, reads=_BOTH, writes=_BOTH, endings=(".parquet",)),
     FormatRow(
         "arrow",
         "arrow",
-        rb"ARROW1\0\0|\xff{4}",
+        _is_arrow,
         reads=_BOTH,
         writes=_BOTH,
         endings=(".arrow", ".feather"),

@@ -68,7 +68,9 @@ class Integer(ParsedType):
     def parse(self, text: str) -> Any:
         if text in self.words:
             return self.words[text]
-        if re.fullmatch("-?[0-9]{1,19}", text) and self.minimum <= int(text) <= self.maximum:
+        digits = text.removeprefix("-")
+        is_integer = digits.isascii() and digits.isdecimal() and len(digits) < 20
+        if is_integer and self.minimum <= int(text) <= self.maximum:
             return int(text)
         words = "".join(f" or '{word}'" for word in self.words)
         raise ValueError(f"an integer from {self.minimum} to {self.maximum}{words}")
@@ -242,7 +244,7 @@ class Command(click.Command):
     """A command that exits with an error if its help cannot be written completely; -h is its brief help."""
 
     _help: click.Option | None = None
-    _brief_help: click.Option | None = None
+    _all_params: Sequence[click.Parameter] = ()  # with those for help
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Click's own, for its text, imports locale and looks for a translation."""
@@ -252,11 +254,13 @@ class Command(click.Command):
         return self._help
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        if self._brief_help is None:
+        """Click asks for them five times, and looks for duplicates each time."""
+        if not self._all_params:
             about = "Show the command's own options, and exit."
-            self._brief_help = click.Option(["-h"], **_prints(self.brief_help, about))
-        *params, full_help = super().get_params(ctx)
-        return [*params, self._brief_help, full_help]
+            brief_help = click.Option(["-h"], **_prints(self.brief_help, about))
+            *params, full_help = super().get_params(ctx)
+            self._all_params = (*params, brief_help, full_help)
+        return [*self._all_params]
 
     def brief_help(self, ctx: click.Context) -> str:
         """The usage, what the command does, a line for each option of its own, the names of the others; all of

@@ -93,7 +93,7 @@ def of_text(text: bytes) -> str:
 
 def _begun(text: bytes, options: Options) -> list[str]:
     """The formats that a file with this beginning may have."""
-    names = [row.name for row in reversed(FORMATS.values()) if row.begins and re.match(row.begins, text)]
+    names = [row.name for row in reversed(FORMATS.values()) if row.begins and row.begins(text)]
     functions = dict.fromkeys(format_of(name).detects for name in names)
     return [kind for detects in functions if detects and (kind := detects(text, options))]
 
@@ -104,8 +104,8 @@ def _of_line(line: bytes) -> str:
 
 
 def _is_line(name: str, line: bytes) -> bool:
-    pattern = FORMATS[name].line
-    if not pattern or not re.match(pattern, line):
+    has_line = FORMATS[name].has_line
+    if has_line is None or not has_line(line):
         return False
     is_line = format_of(name).is_line
     return is_line is None or is_line(line)
@@ -220,7 +220,7 @@ def _look(lines: list[bytes], number: str, kind: str) -> str:
     for role, role_number, counts, column in (("qrels", "grade", {4}, 3), ("a run", "score", {5, 6}, 4)):
         if kind == "trec" and role_number == number:
             continue
-        if all(len(row) in counts and NUMBER.fullmatch(row[column]) for row in fields):
+        if all(len(row) in counts and re.fullmatch(NUMBER, row[column]) for row in fields):
             reads = f"{_OPTIONS[number]} trec reads it"
             order = "the qrels come first, then the runs"
             return f"This looks like {role}; {reads if role_number == number else order}"

@@ -274,7 +274,7 @@ def _number_of(value: Any) -> float:
         raise TypeError(f"{described(value)} is a complex number")
     if isinstance(value, (str, bytes)):
         text = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
-        if not NUMBER.fullmatch(text):
+        if not re.fullmatch(NUMBER, text):
             raise ValueError(f"{described(value)} is not a number")
     try:
         if isinstance(value, (np.datetime64, np.timedelta64)) or _is_masked(value):

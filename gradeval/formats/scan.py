@@ -51,7 +51,7 @@ _MAGIC = (  # of binary files: the offset of the first bytes, these, what the fi
 )
 MAGIC_END = 512  # of the bytes that may show what a binary file is
 _MARKS = {"UTF-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff"), "UTF-16": (b"\xff\xfe", b"\xfe\xff")}
-NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _CR_INSIDE = rb"(?m)^(?![ \t]*#)[^\n]*[^ \t\r\n]\r[^ \t\r\n]"  # of a line that is no comment
 _FIRST_OF_NUMBER, _LAST_OF_NUMBER = np.zeros((2, 256), bool)
 _FIRST_OF_NUMBER[list(b"0123456789.+-")] = _LAST_OF_NUMBER[list(b"0123456789.")] = True
@@ -345,7 +345,8 @@ def _python_floats(text: Ids) -> Floats:
     last = text.block[np.maximum(text.start + text.length - 1, 0)]
     likely = np.flatnonzero(_FIRST_OF_NUMBER[first] & _LAST_OF_NUMBER[last])
     fields = text.take(likely).tolist()
-    values[likely] = [float(field) if NUMBER.fullmatch(field) else np.nan for field in fields]
+    is_number = re.compile(NUMBER).fullmatch
+    values[likely] = [float(field) if is_number(field) else np.nan for field in fields]
     return values
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from functools import cache
 from importlib import import_module
-from typing import NamedTuple
 
 from gradeval.errors import MetricError
+from gradeval.records import Record
 
 _GREEK = str.maketrans({"α": "alpha", "µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"})
 
@@ -36,7 +36,7 @@ FAMILIES = {
 }
 
 
-class Declaration(NamedTuple):
+class Declaration(Record):
     """A built-in metric as the text of its module declares it."""
 
     names: tuple[str, ...]  # the display name, then aliases
@@ -55,23 +55,36 @@ class Declaration(NamedTuple):
 
 
 @cache
-def declarations() -> list[Declaration]:
-    """The built-in metrics, parsed from the text of the modules, whose imports take 10 ms and need numpy. So
+def modules() -> list[str]:
+    """Those of gradeval.metrics that declare metrics, in the order of FAMILIES, then others."""
+    names = sorted(name[:-3] for name in os.listdir(_folder()) if name[0] != "_" and name.endswith(".py"))
+    return list(dict.fromkeys((*FAMILIES, *names)))
+
+
+def _folder() -> str:
+    return os.path.dirname(import_module("gradeval.metrics").__file__ or "")
+
+
+@cache
+def declared_in(module: str) -> list[Declaration]:
+    """The metrics of a module, parsed from its text: importing all modules takes 10 ms, and needs numpy. So
     each @metric(...) writes out its name, aliases and family, without a variable or a shared dict.
     """
-    folder = os.path.dirname(import_module("gradeval.metrics").__file__ or "")
-    modules = sorted(name[:-3] for name in os.listdir(folder) if name[0] != "_" and name.endswith(".py"))
     declared: list[Declaration] = []
-    for module in dict.fromkeys((*FAMILIES, *modules)):  # in the order of FAMILIES, then others
-        with open(os.path.join(folder, f"{module}.py"), encoding="utf-8") as file:
-            for text in file.read().split("\n@metric(")[1:]:
-                fields, _, function = text.partition("\ndef ")
-                aliases = fields.partition(" aliases=[")[2].partition("]")[0]
-                family = fields.partition('family="')[2].partition('"')[0]
-                about = function.split('"""', 2)[1]
-                names = (fields.split('"', 2)[1], *aliases.split('"')[1::2])
-                declared.append(Declaration(names, module, family or family_of(module), about))
+    with open(os.path.join(_folder(), f"{module}.py"), encoding="utf-8") as file:
+        for text in file.read().split("\n@metric(")[1:]:
+            fields, _, function = text.partition("\ndef ")
+            aliases = fields.partition(" aliases=[")[2].partition("]")[0]
+            family = fields.partition('family="')[2].partition('"')[0]
+            about = function.split('"""', 2)[1]
+            names = (fields.split('"', 2)[1], *aliases.split('"')[1::2])
+            declared.append(Declaration(names, module, family or family_of(module), about))
     return declared
+
+
+def declarations() -> list[Declaration]:
+    """The built-in metrics."""
+    return [metric for module in modules() for metric in declared_in(module)]
 
 
 def family_of(module: str) -> str:
@@ -83,6 +96,13 @@ def family_of(module: str) -> str:
 def by_name() -> dict[str, Declaration]:
     """Every name of a built-in metric, folded -> the metric."""
     return {fold(name): metric for metric in declarations() for name in metric.names}
+
+
+@cache
+def home_of(name: str) -> str | None:
+    """The module of the built-in metric of a folded name; no more modules are read than it takes to find it."""
+    metrics = (metric for module in modules() for metric in declared_in(module))
+    return next((metric.module for metric in metrics if name in map(fold, metric.names)), None)
 
 
 def table(family: str = "", width: int | None = None) -> str:

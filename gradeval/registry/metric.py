@@ -15,7 +15,7 @@ from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.records import Record
-from gradeval.registry.catalogue import declarations, family_of, in_ascii
+from gradeval.registry.catalogue import family_of, in_ascii, modules
 from gradeval.registry.invariants import Given, Invariant
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
@@ -303,11 +303,7 @@ def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
 @cache
 def load() -> None:
     """Import all built-in families, and put their metrics in the order of the families."""
-    ours = [
-        metric
-        for family in dict.fromkeys(metric.module for metric in declarations())
-        for metric in import_family(family)
-    ]
+    ours = [metric for module in modules() for metric in import_family(module)]
     of_plugins = [metric for metric in REGISTRY.values() if not metric.is_ours]
     REGISTRY.clear()
     REGISTRY.update({metric.name: metric for metric in ours + of_plugins})

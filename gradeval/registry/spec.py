@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gradeval.errors import MetricError, described
 from gradeval.records import Record
-from gradeval.registry.catalogue import by_name, fold
+from gradeval.registry.catalogue import by_name, fold, home_of
 from gradeval.registry.metric import REGISTRY, UNCHECKED, Metric, import_family, load
 from gradeval.registry.params import Param
 
@@ -293,8 +293,10 @@ def _parts(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
     name, inside, cutoffs = parts.groups()
     # of a=1,b={0:0,1:5},c="x,y": commas in quotes and braces do not separate
     is_quoted_or_comma = r"""\{[^}]*\}?|'[^']*'?|"[^"]*"?|,"""
-    marked = re.sub(is_quoted_or_comma, lambda match: "\0" if match[0] == "," else match[0], inside or "")
-    pairs = [item.partition("=") for item in marked.split("\0")] if marked.strip() else []
+    pairs: list[tuple[str, str, str]] = []
+    if inside and inside.strip():
+        marked = re.sub(is_quoted_or_comma, lambda match: "\0" if match[0] == "," else match[0], inside)
+        pairs = [item.partition("=") for item in marked.split("\0")]
     items = [(key.strip(), _unquoted(value.strip()) if equals else None) for key, equals, value in pairs]
     in_words = re.fullmatch(_AT_IN_WORDS, name) if cutoffs is None and _find(fold(name)) is None else None
     if in_words:
@@ -441,8 +443,8 @@ def _accepted(metric: Metric) -> str:
 def _find(name: str) -> Metric | None:
     """The metric of a folded name, None if there is none; its family is imported only then."""
     if name not in _METRICS:
-        if name in by_name():
-            for metric in import_family(by_name()[name].module):
+        if (module := home_of(name)) is not None:
+            for metric in import_family(module):
                 _METRICS.update(dict.fromkeys(map(fold, (metric.name, *metric.aliases)), metric))
         elif (measure := dialects.measure_of(name)) is not None:
             return _find(fold(measure.metric))
@@ -526,6 +528,8 @@ def _named(name: str, text: str) -> Metric:
 
 def split(text: str) -> list[str]:
     """'AP nDCG@5,10, P(rel=2)@5' -> the single names, separated by spaces, or by commas before a letter."""
+    if "," not in text and "(" not in text:
+        return text.split()
     names = re.findall(r"(?:\([^()]*\)?|,(?!\s|[^\W\d_])|[^\s,(])+", text)
     return [name.rstrip(",") for name in names if name.strip(",")]
 

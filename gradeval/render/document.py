@@ -239,7 +239,6 @@ class OutputDocument(Record, kw_only=True):
 # --- the writers for programs: TSV with escapes for tabs and line ends, CSV with quotes, trec_eval's columns,
 # and JSON, one object or an object on each line: ASCII, exact numbers, null for what is undefined
 
-_SPECIAL = re.compile(r'[,"\r\n]')
 _FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # text that begins so is a formula in spreadsheets
 _BREAKS = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
@@ -288,7 +287,8 @@ def one_field(text: str) -> str:
 
 def _quoted(text: str) -> str:
     """The text as a field, in quotes where it needs them."""
-    return '"' + text.replace('"', '""') + '"' if _SPECIAL.search(text) else text
+    is_plain = not ("," in text or '"' in text or "\r" in text or "\n" in text)
+    return text if is_plain else '"' + text.replace('"', '""') + '"'
 
 
 def not_a_formula(text: str) -> str:
