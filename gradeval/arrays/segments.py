@@ -90,8 +90,7 @@ class Segments:
     def running_count(self, rows: Bools) -> Ints:
         """How many rows of the query up to and with this one are true, (N,) -> (N,)."""
         total = offsets_of(rows)
-        count: Ints = total[1:] - total[self.offsets[self.query]]
-        return count
+        return total[1:] - total[self.offsets[self.query]]
 
     def running_sum(self, values: Floats) -> Floats:
         """The sum of the query's values up to and with this row, (N,) -> (N,).
@@ -292,7 +291,7 @@ def _lower_before_in_order(block: Floats) -> Ints:
 def _lower_above(table: Ints) -> NDArray[Any]:
     """How many entries before each in its row are lower. Short rows are compared a column at a time."""
     small = np.int16 if table.max(initial=0) < 2**15 else np.int64
-    columns: NDArray[Any] = np.ascontiguousarray(table.T, small)
+    columns = np.ascontiguousarray(table.T, small)
     lower = np.zeros(columns.shape, np.uint8 if len(columns) <= 256 else np.int64)
     for before in range(len(columns) - 1):
         lower[before + 1 :] += (columns[before + 1 :] > columns[before]).view(np.uint8)

@@ -447,7 +447,7 @@ class KeyTable:
         is_candidate = row < 0
         row ^= row >> 31  # ~row where it is below 0
         hit = self.keys[row] == wanted
-        matches: Ints = np.where(hit, row, np.int64(-1))
+        matches = np.where(hit, row, np.int64(-1))
         open_ = np.flatnonzero(is_candidate & ~hit)
         if len(open_) and level + 1 < len(self.levels):
             matches[open_] = self._find(wanted[open_], bits[open_] * _MIX, level + 1)
@@ -501,7 +501,7 @@ def integer_ids(values: NDArray[np.integer[Any]]) -> Ids:
     negative = values < 0
     size = values.astype(np.uint64)
     np.negative(size, out=size, where=negative)  # modulo 2^64, where the lowest integer has its size too
-    length: Ints = np.maximum(np.searchsorted(powers, size, "right"), 1)
+    length = np.maximum(np.searchsorted(powers, size, "right"), 1)
     groups = -(-int(length.max(initial=1)) // 4)
     width = 4 * (groups + 1)  # a group more has room for a sign
     text = np.zeros(count * width + PAD, np.uint8)

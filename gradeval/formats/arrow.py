@@ -222,7 +222,7 @@ class Chunk(NamedTuple):
         size = np.dtype(kind).itemsize
         region: Any = (ctypes.c_char * (count * size)).from_address(self.array.buffers[number] + first * size)
         region.owner = self.owner  # arrays that view it keep its owner alive
-        values: NDArray[Any] = np.frombuffer(region, kind)
+        values = np.frombuffer(region, kind)
         values.flags.writeable = False
         return values
 

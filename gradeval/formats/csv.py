@@ -384,7 +384,7 @@ def header_of(text: Bytes, delimiters: str, by_role: dict[str, str]) -> Header |
 def _blocks(source: Source, header: Header) -> Iterator[Block]:
     """Blocks of whole records, without the header: where quotes are not closed, with the next block."""
     size = quotes = 0
-    parts: list[Block] = []
+    parts = []
     for block in source.blocks():
         head = header.size if block.first else 0
         size += block.size - head
@@ -469,9 +469,9 @@ def _parsed(block: Block, header: Header, wanted: list[int], skipped: int) -> tu
     text = block.text.tobytes().decode("utf-8", "surrogateescape")
     n = len(header.names)
     lines = skipped + text.count("\n")
-    records: list[list[str]] = []
-    line: list[int] = []
-    wrong: list[Problem] = []
+    records = []
+    line = []
+    wrong = []
     reader = header.rows(text)
     begin = skipped
     error = NOTHING
@@ -603,7 +603,7 @@ def _written(delimiter: str, header: tuple[str, ...] | None = None, has_quotes: 
         return Ids.of([*map(quoted, ids.tolist())]) if is_odd else ids
 
     def fields(row: LineFields, content: Content) -> list[Field]:
-        columns: list[Field] = [cells(row.query), mark, cells(row.document), mark, *row.number]
+        columns = [cells(row.query), mark, cells(row.document), mark, *row.number]
         if row.subtopic is not None:
             columns += [mark, cells(row.subtopic)]
         return [*columns, b"\n"]

@@ -47,20 +47,15 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
     """
     kinds = _begun(source.head, options)
     if not kinds:
-        return _of_data_lines(source)
+        lines = islice(_data_lines(source), _LINES)
+        kind = _of_line(next(lines))
+        other = format_of(kind).may_be
+        return other if other and any(_is_line(other, line) for line in lines) else kind
     if len(kinds) > 1:
         hint = f"Give its format: --run-format {' or '.join(kinds)}"
         hint += ", or --qrels-format trec" if "trec" in kinds else ""
         raise InputError(source.name, f"the file may be of format {' or '.join(kinds)}", hint=hint)
     return kinds[0]
-
-
-def _of_data_lines(source: Source) -> str:
-    lines = islice(_data_lines(source), _LINES)
-    kind = _of_line(next(lines))
-    if other := format_of(kind).may_be:
-        return other if any(_is_line(other, line) for line in lines) else kind
-    return kind
 
 
 def _data_lines(source: Source) -> Iterator[bytes]:
@@ -118,8 +113,8 @@ def role_of(source: Source, options: Options) -> str | None:
         return reads[0]
     if kind == "letor":
         return "run" if options.features else "qrels"
-    rows: dict[str, int] = {}
-    errors: list[InputError | InputErrors] = []
+    rows = {}
+    errors = []
     with source.keeping():
         for role, number in ROLES.items():
             try:

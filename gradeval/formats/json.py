@@ -539,7 +539,7 @@ def _plain_fields(block: Block) -> dict[str, Ids] | None:
         return None
     text = block.text
     pieces = _pieces([text[a:b].tobytes() for a, b in pairwise(edges[0].tolist())])
-    values: dict[str, Ids] = {}
+    values = {}
     for piece, start, end in zip(pieces, edges.T, edges.T[1:], strict=False):
         value_start = start + len(piece.before)
         value_end = end - len(piece.after)
@@ -689,9 +689,9 @@ def _nested_blocks(source: Source, query: str, member: str) -> Iterator[Lists]:
     seen: set[Any] = set()
     for block in source.blocks():
         text = block.text.tobytes()
-        line: list[int] = []
-        objects: list[dict[str, Any]] = []
-        wrong: list[Problem] = []
+        line = []
+        objects = []
+        wrong = []
         for number, row in enumerate(text.split(b"\n")):
             if not row.strip(_SPACE):
                 continue

@@ -135,7 +135,7 @@ def read_letor(
     sizes, for SVMlight without qid; by default FILE.query or FILE.group. problems: collects those of the lines.
     """
     problems = problems or Problems(source.name)
-    parts: list[_Part] = []
+    parts = []
     is_wanted = _wanted(wanted)
     made = ordered_map(lambda block: _read_block(block, is_wanted), source.blocks(), jobs)
     for before, part in problems.until_enough(made):

@@ -57,9 +57,9 @@ def _texts(name: str, blocks: Iterable[Block]) -> Iterator[bytes]:
 
 def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, ...]:
     """The different ids of a file, in order. Raises InputError(s), at most SHOWN: a pipe may never end."""
-    ids: dict[str, None] = {}
+    ids = {}
     problems: list[Problem] = []
-    end: int | None = None
+    end = None
     for line, fields in read_ids(source, judged):
         unknown = [query for query in dict.fromkeys(fields) if query not in judged and query not in ids]
         if unknown == fields and any(" " in query for query in judged):  # it was meant as one
@@ -80,7 +80,7 @@ def read_ids(source: Source, judged: Set[str] = frozenset()) -> Iterator[tuple[i
     """
     is_first = True
     delimiter = ""  # of CSV with a header
-    column: int | None = None
+    column = None
     for number, line in read_lines(source):
         text = line.decode("utf-8", "surrogateescape").strip(" \t\r")
         words = _WORD.findall(text)
@@ -138,7 +138,7 @@ def read_run_groups(source: Source, kind: str) -> dict[str, str]:
     """The group of each run of 'run TAB group' lines, such as its system or its team. kind: of the groups.
     Raises InputError(s).
     """
-    groups: dict[str, str] = {}
+    groups = {}
     problems = []
     for number, line in read_lines(source):
         text = line.decode("utf-8", "surrogateescape").strip()
@@ -268,7 +268,7 @@ def read_documents(source: Source, parse_json: Callable[[bytes, str], Any]) -> t
 def _documents_of_json(content: Any, name: str) -> tuple[tuple[str, str], ...]:
     """Those of {query: [documents]}, as in BRIGHT. name: of messages. Raises InputError."""
     of_queries = content.items() if isinstance(content, dict) else [("", content)]
-    pairs: dict[tuple[str, str], None] = {}
+    pairs = {}
     for query, documents in of_queries:
         is_list = isinstance(documents, list) and all(isinstance(text, str) for text in documents)
         if not (query and is_list) or _SURROGATE.search("".join((query, *documents))):
@@ -317,10 +317,10 @@ def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
     JSON object, as the first one shows. The first line of an id counts. Raises InputError(s).
     """
     texts: dict[str, str] = {}
-    problems: list[Problem] = []
-    end: int | None = None
+    problems = []
+    end = None
     encoded = {name.encode("utf-8", "surrogateescape") for name in ids}
-    is_json: bool | None = None
+    is_json = None
     for number, line in read_lines(source):
         if len(texts) == len(ids):
             break
@@ -367,7 +367,7 @@ def _json_row(line: bytes) -> tuple[str, str] | str:
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     """The 'query measure mean deviation' lines of a file. Raises InputError."""
-    scores: dict[tuple[str, str], tuple[float, float]] = {}
+    scores = {}
     for number, line in read_lines(Source(path)):
         fields = _WORD.findall(line.decode("utf-8", "surrogateescape"))
         if not fields or fields[0].startswith("#"):

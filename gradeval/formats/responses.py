@@ -81,8 +81,8 @@ class _Responses(NamedTuple):
 def table(source: Source, number: str, options: Options) -> BlockTable:
     """The run of the responses. Raises InputError(s)."""
     responses = _responses_of(source)
-    hits: list[list[Any]] = []
-    problems: list[Problem] = []
+    hits = []
+    problems = []
     for path, response in zip(responses.paths, responses.contents, strict=True):
         of_response = _hits(response)
         if isinstance(of_response, Problem):

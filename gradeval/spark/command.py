@@ -126,7 +126,7 @@ def spark_command(
         with job.running() as progress, sessions.tasks_shown(spark, progress.steps):
             if values is not None:
                 evaluation.persist()
-            results: Results = evaluation.results()
+            results = evaluation.results()
             job.report_failed(results.failed)
             comparison = _comparison(evaluation, results, request, compare_options)
             may_go_on = _passes(job, results, comparison)

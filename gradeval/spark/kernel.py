@@ -184,7 +184,7 @@ def evaluate_bucket(qrels: Any, runs: Sequence[Any], job: SparkJob) -> tuple[Sta
     plan = Plan(job.specs, job.options.replace(ties=ties))  # with a rule, so that nothing is noticed of ties
     setting = EvaluationSetting(plan, judged, chosen, None)
     states: list[Part | GradevalError] = []
-    evaluated: dict[int, Evaluated] = {}
+    evaluated = {}
     for r, table in enumerate(runs):
         try:
             evaluated[r], part = _evaluated(table, setting, r, job)
@@ -466,8 +466,8 @@ def merged(states: Sequence[State], job: SparkJob) -> SparkSummary:
     evaluated = {query for bucket in buckets for query in bucket.ids}
     if unknown := [query for query in job.options.query_ids or () if query not in evaluated]:
         raise UnknownQueryError(unknown, job.qrels)
-    merged_runs: list[_MergedRun] = []
-    failed: list[FailedRun] = []
+    merged_runs = []
+    failed = []
     for r, path in enumerate(job.paths):
         try:
             merged_runs.append(_merged_run(r, buckets, job))

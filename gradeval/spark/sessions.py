@@ -79,7 +79,7 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
         return active
     if master is None and _SUBMITTED not in os.environ:
         master = "local[*]"
-    chosen: dict[str, Any] = BATCHES | ({} if master is None else {"spark.master": master})
+    chosen = BATCHES | ({} if master is None else {"spark.master": master})
     with known_warnings_ignored(), _stderr_in_file() as file:
         if master is not None and master.startswith("local"):
             master = "local[1]" if master == "local" else master

@@ -332,7 +332,7 @@ def array_of(name: str, values: Any, dimensions: int = 1) -> NDArray[Any]:
     try:
         if not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
             values = np.from_dlpack(values)
-        array: NDArray[Any] = np.asarray(values)
+        array = np.asarray(values)
     except Exception as error:  # objects can fail wherever looked at
         hint = "Pad rows of different lengths" if dimensions > 1 and isinstance(error, ValueError) else ""
         raise InputError(name, f"it is no array ({type(error).__name__}: {error})", hint=hint) from None

@@ -282,7 +282,7 @@ class Judgments(Record, Recalling, eq=False):
         order = np.empty(len(stays), np.int64)
         order[self.segments.offsets[self.query] + np.where(stays, first, last)] = np.arange(len(stays))
         stays = stays[order]
-        ties: dict[str, Any] = {}
+        ties = {}
         if self.first is not None:
             self.check_depth_divides_no_ties()
             groups = self.segments.ties(np.where(stays, self.first[order], np.inf))

@@ -35,7 +35,7 @@ from gradeval.records import Record
 from gradeval.tables.excluded import excluded
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import EACH, Collapse, Wanted
-from gradeval.tables.reduction import AnyTotal, Reduced, collect, collect_columns, total_of
+from gradeval.tables.reduction import AnyTotal, Reduced, Total, collect, collect_columns
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -109,19 +109,13 @@ class Run(Record, eq=False):
 
             if reduced := looked_up(self.nested, qrels, self.ties):
                 return reduced
-        return self.reduced(self.opened(), qrels, jobs, wanted)
-
-    def reduced(self, table: BlockTable, qrels: Qrels, jobs: int, wanted: Wanted | None = None) -> Reduced:
-        """The same of its rows."""
-        return self._collect(table, lambda ties: total_of(qrels, ties, self.collapse, wanted), jobs).reduced()
+        return self.collect(lambda ties: Total(qrels, ties, self.collapse, wanted), jobs).reduced()
 
     def collect(self, begin: Callable[[str], AnyTotal], jobs: int) -> AnyTotal:
         """All lines, as a total takes them. begin: makes it, by the order of ties, and again for a second pass.
         Raises InputError(s).
         """
-        return self._collect(self.opened(), begin, jobs)
-
-    def _collect(self, table: BlockTable, begin: Callable[[str], AnyTotal], jobs: int) -> AnyTotal:
+        table = self.opened()
         if table.is_whole:
             return collect_columns(_rows(table), begin, self.ties, table.name)
 
@@ -464,7 +458,7 @@ def open_all(
     """The runs of (name, run) pairs. first: the position of the first of them, which may name it. Raises
     InputError for the first that cannot be opened.
     """
-    opened: list[Run] = []
+    opened = []
     for position, (name, run) in enumerate(runs, first):
         for opened_run in open_runs(name, run, judged, options, position=position):
             if isinstance(opened_run, InputError):
@@ -558,23 +552,21 @@ def feature_names(path: str, feature: int, label: str | None, options: Options) 
     return name, f"{path}:{short}", short
 
 
-def _rows_of_records(
-    records: Sequence[Mapping[str, Any]], path: str, number: str, options: Options
-) -> list[tuple[Any, ...]]:
-    """Records by the names of columns as rows: query, document and number, and of judgments the subtopic."""
+def _of_dicts(records: Sequence[Mapping[str, Any]], path: str, number: str, options: Options) -> Data:
+    """Records, by the names of columns."""
+    from gradeval.formats import memory
     from gradeval.formats.csv import ARGUMENT, choose
 
     names = [*dict.fromkeys(name for record in records for name in record)]
-    chosen = choose(names, number, dict(options.columns), path, ARGUMENT)
-    columns = [chosen.query, *([chosen.subtopic] if chosen.subtopic else []), chosen.document, chosen.number]
-    rows = []
+    chosen = choose(names, number, dict(options.columns), path, ARGUMENT)._replace(run="")
     for place, record in enumerate(records, 1):
-        if missing := [name for name in columns if name not in record]:
+        if missing := [name for name in chosen.names if name not in record]:
             raise InputError(path, f"the record has no {named(missing[0])}", line=place)
-        rows.append(tuple(record[name] for name in columns))
-    if chosen.kind in ("distance", "rank"):  # the lowest comes first
-        return [(*ids, -value) for *ids, value in rows]
-    return rows
+    columns = [[record[name] for record in records] for name in chosen.names]
+    if chosen.is_negated:
+        columns[2] = [-value for value in columns[2]]
+    labels = memory.QUERY, memory.DOCUMENT, number, memory.SUBTOPIC
+    return memory.Three(path, [*map(memory.Objects, columns)], labels)
 
 
 def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -> Data:
@@ -585,7 +577,7 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
         check_documents(data, path, number)
         data = data.to_dict() if memory.is_ranx(data) else data
         if (table := shapes.records_of(data)) is not None:
-            return open_data(_rows_of_records(table, path, number, options), path, number, options)
+            return _of_dicts(table, path, number, options)
         if isinstance(data, Mapping):
             return memory.Nested(path, shapes.nested(data, number), number)
         is_table = memory.is_frame(data) and not isinstance(data, np.ndarray)
@@ -605,7 +597,7 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
             places = _places(names) if len(names) == 4 else (0, 1, 2)
             columns = [memory.array_values(records[names[column]]) for column in places]
             return memory.Three(path, columns, (memory.QUERY, memory.DOCUMENT, number, memory.SUBTOPIC))
-        rows: list[Any] = list(records)
+        rows = list(records)
         first = rows[0] if rows else ()
         if isinstance(first, Mapping):
             hint = "Give a data frame of them, such as pandas.DataFrame(rows)"

@@ -36,7 +36,7 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
         return None
     judged = qrels.judged
     missing = repeat(np.nan)
-    indices: list[int] = []  # of the queries in the qrels, -1 for those that are not judged
+    indices = []  # of the queries in the qrels, -1 for those that are not judged
     numbers: list[Any] = []  # the scores of the judged documents
     scores = np.empty(data.rows)
     for first, end in pairwise(data.cuts(_AT_ONCE)):

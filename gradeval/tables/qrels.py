@@ -496,15 +496,13 @@ def merged_grades(judgments: Segments, grade: Floats, rule: str) -> Floats:
     """One grade for each segment, of one row or more, by a rule of options.MERGES."""
     starts, size = judgments.offsets[:-1], judgments.lengths
     if rule == "first":
-        first: Floats = grade[starts]
-        return first
+        return grade[starts]
     if rule == "max":
         return np.maximum.reduceat(grade, starts)
     if rule == "min":
         return np.minimum.reduceat(grade, starts)
     if rule == "mean":
-        mean: Floats = np.add.reduceat(grade, starts) / size
-        return mean
+        return np.add.reduceat(grade, starts) / size
     ascending = grade[np.lexsort((grade, judgments.query))]
     if rule == "median":
         middle = starts + (size - 1) // 2, starts + size // 2

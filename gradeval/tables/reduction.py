@@ -59,14 +59,19 @@ class Reduced(Record):
 
 
 class Total:
-    """Collects what is found, query by query. ties: as in ranking.find(). collapse: lines of one document."""
+    """Collects what is found, query by query. ties: as in ranking.find(). collapse: lines of one document.
+    wanted: the unjudged documents to keep, None for none.
+    """
 
     keeps_ranks = True  # of judged documents
 
-    def __init__(self, qrels: Qrels, ties: str, collapse: Collapse = EACH) -> None:
+    def __init__(
+        self, qrels: Qrels, ties: str, collapse: Collapse = EACH, wanted: Wanted | None = None
+    ) -> None:
         self.qrels = qrels
         self.ties_rule = ties
         self.collapse = collapse
+        self.wanted = wanted
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
         self.unjudged = 0
         self.ties = [ranking.NO_TIES]
@@ -80,6 +85,7 @@ class Total:
         self.lines = self.collapsed = self.excluded = 0
         self.repeats = LineProblems()  # duplicate documents
         self.scores: list[tuple[Ints, Floats]] = []  # of judged queries, where they are kept
+        self.documents: list[UnjudgedIds] = []
 
     def see(self, index: Ints, queries: Ids) -> None:
         """Take the ids of queries with these indices, before their lines; several threads call it."""
@@ -94,7 +100,11 @@ class Total:
 
     def ranked(self, lines: RunLines) -> Ranked:
         """The judged documents in lines that are collapsed."""
-        return ranking.find(lines, self.qrels, self.ties_rule)
+        result = ranking.find(lines, self.qrels, self.ties_rule)
+        if self.wanted is None:
+            return result
+        judged = len(self.retrieved)
+        return result.replace(details=UnjudgedIds.of(lines, result, self.wanted, judged, self.ties_rule))
 
     def add(self, result: Ranked, first_line: int) -> None:
         """first_line: the number of lines before those of the result."""
@@ -102,6 +112,8 @@ class Total:
         self.retrieved[result.query[judged]] = result.retrieved[judged]
         if len(result.scores):
             self.scores.append((result.query[judged], result.scores))
+        if self.wanted is not None:
+            self.documents.append(result.details)
         self.unjudged += len(judged) - int(np.count_nonzero(judged))
         self.ties.append(result.ties)
         self.identical.append(result.identical)
@@ -145,6 +157,7 @@ class Total:
             identical=_joined(self.identical),
             collapsed=(self.collapsed, self.collapse.what),
             excluded=self.excluded,
+            documents=None if self.wanted is None else UnjudgedIds.joined(self.documents),
             scores=self.scores_by_query(),
         )
 
@@ -158,27 +171,6 @@ class Total:
         return scores
 
 
-class WithUnjudged(Total):
-    """Collects the unjudged documents too."""
-
-    def __init__(self, qrels: Qrels, ties: str, collapse: Collapse, wanted: Wanted) -> None:
-        super().__init__(qrels, ties, collapse)
-        self.wanted = wanted
-        self.documents: list[UnjudgedIds] = []
-
-    def ranked(self, lines: RunLines) -> Ranked:
-        result = super().ranked(lines)
-        judged = len(self.retrieved)
-        return result.replace(details=UnjudgedIds.of(lines, result, self.wanted, judged, self.ties_rule))
-
-    def add(self, result: Ranked, first_line: int) -> None:
-        super().add(result, first_line)
-        self.documents.append(result.details)
-
-    def reduced(self) -> Reduced:
-        return super().reduced().replace(documents=UnjudgedIds.joined(self.documents))
-
-
 AnyTotal = TypeVar("AnyTotal", bound=Total)
 
 
@@ -186,10 +178,6 @@ def _joined(parts: list[_Arrays]) -> _Arrays:
     """One record of arrays from several."""
     columns = zip(*(fields_of(part).values() for part in parts), strict=True)
     return type(parts[0])(*map(np.concatenate, columns))
-
-
-def total_of(qrels: Qrels, ties: str, collapse: Collapse, wanted: Wanted | None) -> Total:
-    return Total(qrels, ties, collapse) if wanted is None else WithUnjudged(qrels, ties, collapse, wanted)
 
 
 def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collapse: Collapse = EACH) -> Reduced:
@@ -324,7 +312,7 @@ class _OnePass:
 def _in_one_pass(table: BlockTable, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
     """Raises QueryNotGrouped, and InputError(s)."""
     reading = _OnePass(table, total)
-    left_out: LeftOut | None = None
+    left_out = None
     parts = ordered_map(reading.part, table.blocks(), jobs)
     for before, part in problems.until_enough(parts, lambda: total.repeats.total):
         total.note(part, before)

@@ -21,15 +21,13 @@ from gradeval.notices import NoticeKind
 from gradeval.options import TIES
 from gradeval.tables import reduction
 from gradeval.tables.ranking import EACH, Collapse, Wanted
-from gradeval.tables.reduction import WithUnjudged, collect, collect_columns, reduce_columns, total_of
+from gradeval.tables.reduction import Total, collect, collect_columns, reduce_columns
 
 from .runs import JOBS, QRELS, SEEDS, SIZES, as_plain, documents_of, messages, runs, table_of, texts
 
 
 def reduce_blocks(table, qrels, ties, jobs, collapse=EACH, wanted=None):
-    return collect(
-        table, lambda: (total_of(qrels, ties, collapse, wanted), Problems(table.name)), jobs
-    ).reduced()
+    return collect(table, lambda: (Total(qrels, ties, collapse, wanted), Problems(table.name)), jobs).reduced()
 
 
 @each("scattered", [False, True])
@@ -159,7 +157,7 @@ def test_every_way_gives_the_same(folder, data, collection, ties, size, jobs, sh
         patch.setattr(reduction, "_TOGETHER", shares)  # lines of queries that blocks cut
         check(reduce_blocks(blocks(path=piped), table, ties, jobs, collapse, wanted=wanted), table)
     for rows in (columns, columns.light()):
-        total = collect_columns(rows, lambda ties: total_of(table, ties, collapse, wanted), ties, "run")
+        total = collect_columns(rows, lambda ties: Total(table, ties, collapse, wanted), ties, "run")
         check(total.reduced(), table)
     if collapse:
         once = reduce_columns(collapse.columns(columns), table, ties, "run")
@@ -167,7 +165,7 @@ def test_every_way_gives_the_same(folder, data, collection, ties, size, jobs, sh
     plain_keys = Ids.keys
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reduction, "_SHARE", len(text) // shares + 1)
-        total = WithUnjudged(table, ties, collapse, wanted)
+        total = Total(table, ties, collapse, wanted)
         check(reduction.collect_by_sorting(blocks(), total, Problems(str(path)), jobs).reduced(), table)
         patch.setattr(Ids, "keys", lambda ids: plain_keys(ids) % np.uint64(3))
         patch.setattr(Ids, "short", False)

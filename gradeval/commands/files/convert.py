@@ -131,7 +131,9 @@ def convert_file(
     """Write the file, or one of several qrels, to the sink, compressed as the name says. qrels: as of
     convert(). Raises GradevalError.
     """
-    source = _only_source(sources)
+    if not sources:
+        raise OptionError("no file given to convert")
+    source = sources[0]
     if len(sources) > 1:
         conversion = _of_several(conversion, options)
     written = writer_of(conversion.to)
@@ -165,13 +167,6 @@ def convert_file(
     return with_fewer(lambda jobs: write(jobs, by_query=False), jobs)
 
 
-def _only_source(sources: Sequence[Source]) -> Source:
-    """The first file, which alone decides what is read. Raises OptionError without one."""
-    if not sources:
-        raise OptionError("no file given to convert")
-    return sources[0]
-
-
 def _of_several(conversion: Conversion, options: Options) -> Conversion:
     """The conversion of several qrels to one. Raises OptionError."""
     if options.merge is None:
@@ -187,7 +182,7 @@ def _of_several(conversion: Conversion, options: Options) -> Conversion:
 
 def _together(sources: Sequence[Source], options: Options) -> TableFile:
     """The rows of several qrels as one file, those of the first file first. Raises InputError(s)."""
-    parts: list[Columns] = []
+    parts = []
     for source in sources:
         [file] = open_file(source, "qrels", options, None, Problems(source.name, math.inf))
         problems = Problems(source.name, math.inf, "gradeval validate lists all of them")

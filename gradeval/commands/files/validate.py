@@ -373,7 +373,7 @@ def validate(
     paths = [checked_path("runs", run) for run in several]
     if qrels is None and not paths:
         raise OptionError("no files given")
-    roles: list[str | None] = ["run"] * len(paths)
+    roles = ["run"] * len(paths)
     if qrels is not None:
         paths = [checked_path("qrels", qrels), *paths]
         roles = ["qrels", *roles]
@@ -395,7 +395,7 @@ class Checks:
         """roles: 'qrels' or 'run', None where the content decides; one that may be either is the qrels."""
         sources = [ObservedSource(path, self.watch) for path in paths]
         check_inputs([*zip(roles, paths, strict=True)], self.options)
-        reports: list[FileReport] = []
+        reports = []
         for source, known_role in zip(sources, roles, strict=True):
             report = FileReport(source.name, Issues(self.limit), Issues(self.limit))
             try:

@@ -72,7 +72,7 @@ class _NamedQueries(Record, eq=False):
             return read
 
         named = BlockTable(table.name, numbered, columns, (), table.expected_size, is_whole=table.is_whole)
-        reduced = run.reduced(named, qrels, 1, wanted)
+        reduced = run.replace(opened=lambda: named).reduce(qrels, 1, wanted)
         queries = Ids.joined([Ids.of([]), *(blocks[number] for number in sorted(blocks))])
         queries = queries.take(queries.distinct()[0]).compact()
         index = query_indices(qrels, queries, by_key=not table.is_whole)
