@@ -34,9 +34,19 @@ class Segments:
     def count(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    def starts(self) -> Ints:
+        """The first row of each query, (Q,)."""
+        return self.offsets[:-1]
+
+    @property
+    def ends(self) -> Ints:
+        """The row behind the last of each query, (Q,)."""
+        return self.offsets[1:]
+
     @cached_property
     def lengths(self) -> Ints:
-        return self.offsets[1:] - self.offsets[:-1]
+        return self.ends - self.starts
 
     @cached_property
     def width(self) -> int:
@@ -52,11 +62,11 @@ class Segments:
     @cached_property
     def place(self) -> Ints:
         """The 0-based position of each row within its query, (N,)."""
-        return np.arange(len(self.query)) - self.offsets[:-1][self.query]
+        return np.arange(len(self.query)) - self.starts[self.query]
 
     def first(self, count: int) -> Ints:
         """The first rows of each query, up to so many."""
-        return ranges(self.offsets[:-1], np.minimum(self.lengths, count))
+        return ranges(self.starts, np.minimum(self.lengths, count))
 
     def sum(self, values: Column, rows: Ints | None = None) -> Floats:
         """(N,) -> (Q,), 0 for a query without rows. rows: the rows of these values, if not all."""
@@ -84,7 +94,7 @@ class Segments:
         filled = self.lengths > 0
         # reduceat takes each filled query up to the start of the next filled one, which is its own end
         if filled.any():
-            result[filled] = ufunc.reduceat(values, self.offsets[:-1][filled])
+            result[filled] = ufunc.reduceat(values, self.starts[filled])
         return result
 
     def running_count(self, rows: Bools) -> Ints:
@@ -100,7 +110,7 @@ class Segments:
         finite is not reset to 0; then each query is summed separately.
         """
         position = np.arange(len(values)) + self.query
-        end = self.offsets[1:] + np.arange(self.count)
+        end = self.ends + np.arange(self.count)
         steps = np.zeros(len(values) + self.count)
         steps[position] = values
         steps[end] = -self.sum(values)
@@ -160,7 +170,7 @@ class Segments:
         """The rows of each query by descending finite value, (N,); equal ones in arbitrary but fixed order."""
         first = np.zeros(len(values), np.int64)
         position = self._along(lambda block: block.argsort(axis=1), -values, np.inf, first)
-        return position + self.offsets[:-1].repeat(self.lengths)
+        return position + self.starts.repeat(self.lengths)
 
     def ranked(self, values: Floats) -> tuple[Ints, Segments]:
         """The rows of each query by descending finite value, (N,), equal ones as they stand; and the ties."""
@@ -211,7 +221,7 @@ class Segments:
             queries = size == exponent
             length = self.lengths[queries][:, None]
             column = np.arange(length.max())
-            rows = self.offsets[:-1][queries][:, None] + column
+            rows = self.starts[queries][:, None] + column
             if length.min() == len(column):
                 yield rows, ..., values[rows]
             else:
@@ -235,11 +245,11 @@ class Segments:
         for bit in reversed(range(int(level.max(initial=0)).bit_length())):
             upper = (level[rows] >> bit) & 1 == 1
             total = offsets_of(upper)
-            start = groups.offsets[:-1]
+            start = groups.starts
             lengths = groups.lengths
             before = total[:-1] - np.repeat(total[start], lengths)
             yield rows, groups, upper, before
-            edge = groups.offsets[1:] - np.diff(total[groups.offsets])
+            edge = groups.ends - np.diff(total[groups.offsets])
             moved = np.empty_like(rows)
             moved[np.where(upper, np.repeat(edge, lengths) + before, np.arange(len(rows)) - before)] = rows
             edges = np.append(np.stack([start, edge], axis=1).ravel(), len(rows))

@@ -111,9 +111,14 @@ class Columns(Record):
     excluded: int = 0  # how many rows were removed, since their documents are excluded
 
     @property
+    def lengths(self) -> Ints:
+        """How many rows each of the queries has, (S,)."""
+        return np.diff(self.bounds)
+
+    @property
     def query(self) -> Ints:
         """Which of the queries each row is of, (n,)."""
-        return np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
+        return np.repeat(np.arange(len(self.queries)), self.lengths)
 
     @property
     def subtopics(self) -> Ids:
@@ -232,7 +237,7 @@ class Columns(Record):
 
     def of_queries(self, wanted: IdIndex) -> Columns:
         """Only the rows of these queries, which keep no other memory alive."""
-        rows = self.take(np.repeat(wanted.find(self.queries) >= 0, np.diff(self.bounds)))
+        rows = self.take(np.repeat(wanted.find(self.queries) >= 0, self.lengths))
         return rows.replace(queries=rows.queries.compact(), documents=rows.documents.compact())
 
     def without_identical_ids(self, delimiter: bytes = b"") -> Columns:

@@ -519,7 +519,7 @@ def _msmarco_table(source: Source, number: str, options: Options) -> BlockTable:
         last: dict[bytes, int] = {}  # the last rank of each query so far
         for block in source.blocks():
             columns = without_header(block, ("query", "passage", "rank"))
-            counts = np.diff(columns.bounds)
+            counts = columns.lengths
             before = []
             for query, count in zip(columns.queries.tolist(), counts.tolist(), strict=True):
                 before.append(last.get(query, 0))

@@ -371,7 +371,7 @@ def _rows_of_indexes(columns: Columns, index: Ints, letor: Letor, problems: Prob
     """The data line of the LETOR file that each score is of. index: of that line in its query. problems: gains
     those of lines that are not there. Raises InputError(s).
     """
-    query = np.repeat(IdIndex(letor.queries).find(columns.queries), np.diff(columns.bounds))
+    query = np.repeat(IdIndex(letor.queries).find(columns.queries), columns.lengths)
     sizes = np.bincount(letor.query, minlength=len(letor.queries))
     unknown = np.flatnonzero((query < 0) | (index >= sizes[query]))
 

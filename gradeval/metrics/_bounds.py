@@ -244,7 +244,7 @@ class _Ranks(Record, eq=False):
 def _matrix(segments: Segments, rank: Floats, queries: Ints, width: int) -> Bools:
     """Which of the first ranks of these queries have one of the documents, (n, width)."""
     counts = segments.lengths[queries]
-    rows = ranges(segments.offsets[:-1][queries], counts)
+    rows = ranges(segments.starts[queries], counts)
     query = np.repeat(np.arange(len(queries)), counts)
     inside = np.flatnonzero(rank[rows] <= width)
     matrix = np.zeros((len(queries), width), bool)
@@ -277,11 +277,11 @@ def mu_ap(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Para
     """
     largest, top = judgments.highest, unjudged.top
     levels = judgments.levels
-    grade = np.maximum(judgments.ideal[judgments.ideal_levels.offsets[:-1]], 0.0)
+    grade = np.maximum(judgments.ideal[judgments.ideal_levels.starts], 0.0)
     step = grade - np.append(grade[1:], 0.0) * (levels.place < levels.lengths[levels.query] - 1)
     low, high = np.zeros((2, judgments.segments.count))
     for level in range(int(levels.lengths.max(initial=0))):
-        at = levels.offsets[:-1][levels.lengths > level] + level
+        at = levels.starts[levels.lengths > level] + level
         at = at[grade[at] > 0]
         queries = levels.query[at]
         threshold = np.full(judgments.segments.count, np.inf)

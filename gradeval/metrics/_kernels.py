@@ -81,7 +81,7 @@ def before_rows(within: Segments, after: Floats, first: float | Floats) -> Float
     """The value before each row, where `after` holds after it and `first` at the start of a query, (N,)."""
     before = np.empty_like(after)
     before[1:] = after[:-1]
-    before[within.offsets[:-1][within.lengths > 0]] = first
+    before[within.starts[within.lengths > 0]] = first
     return before
 
 
@@ -140,7 +140,7 @@ def graded(
     def by_position() -> Judgments:
         # equal grades all have the last of their positions: for 10/25/50 at most ten documents get grade 3
         assert top is not None
-        last = judgments.ideal_levels.offsets[1:][judgments.ideal_levels.query]
+        last = judgments.ideal_levels.ends[judgments.ideal_levels.query]
         position = last - judgments.segments.offsets[judgments.query]
         grade = np.empty(len(position))
         grade[judgments.by_grade] = len(top) - np.searchsorted(np.array(top), position)

@@ -97,8 +97,8 @@ def mu_average_precision(judgments: Judgments) -> Terms:
     levels = judgments.levels
     query = judgments.levels.query
     relevant = judgments.segments.number(judgments.grade > 0)
-    reached = judgments.ideal_levels.offsets[1:] - judgments.segments.offsets[query]  # R_i
-    grade = np.maximum(judgments.ideal[judgments.ideal_levels.offsets[:-1]], 0.0)
+    reached = judgments.ideal_levels.ends - judgments.segments.offsets[query]  # R_i
+    grade = np.maximum(judgments.ideal[judgments.ideal_levels.starts], 0.0)
     step = grade - np.append(grade[1:], 0.0) * (levels.place < levels.lengths[query] - 1)
     highest = judgments.highest[query]
     share = np.divide(step, highest, out=np.zeros(len(step)), where=highest > 0)
@@ -187,7 +187,7 @@ def q_measure(judgments: Judgments, *, beta: Beta = 1.0, gain: Gain = "linear", 
 
     def divisor(rank: Floats, query: Ints) -> Floats:
         depth = np.minimum(rank, within.lengths[query]).astype(np.int64)
-        return np.asarray(rank + beta * ideal_total[within.offsets[:-1][query] + depth - 1])
+        return np.asarray(rank + beta * ideal_total[within.starts[query] + depth - 1])
 
     def expected_total() -> Floats:
         """With the numerator of each document: its own worth, and that of those above it."""

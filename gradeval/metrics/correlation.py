@@ -67,7 +67,7 @@ def kendall(judgments: Judgments) -> Terms:
     order = ties.descending(table.level.astype(np.float64))
     level = table.level[order]
     lower, equal = within.lower_before(level)
-    step = table.levels.offsets[1:][within.query] - 1 - level
+    step = table.levels.ends[within.query] - 1 - level
     higher = table.ideal_levels.offsets[step] - within.offsets[within.query]
     higher_behind = higher - (within.place - lower - equal)
     # the pairs of each document by what differs: score, grade, one of them at least
@@ -83,7 +83,7 @@ def kendall(judgments: Judgments) -> Terms:
 
 def _mean_rank(within: Segments, ties: Segments) -> Floats:
     """The 0-based rank of each row within its query, the mean rank where rows are tied, (N,)."""
-    return ((ties.offsets[:-1] + ties.offsets[1:] - 1) / 2)[ties.query] - within.offsets[:-1][within.query]
+    return ((ties.starts + ties.ends - 1) / 2)[ties.query] - within.starts[within.query]
 
 
 def _products(judgments: Judgments, x: Floats, y: Floats) -> Terms:

@@ -119,7 +119,7 @@ def _normalized(
 
     def ideal() -> Terms:
         counts = within.lengths[queries]
-        chosen = ranges(within.offsets[:-1][queries], counts)
+        chosen = ranges(within.starts[queries], counts)
         documents = judgments.document if judgments.of_qrels else np.arange(len(judgments.document))
         order = np.argsort(documents)
         row = order[np.searchsorted(documents[order], document[chosen])]

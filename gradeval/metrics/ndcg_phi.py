@@ -81,7 +81,7 @@ def _control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats,
     y = np.zeros((within.count, 4))
     kind = np.full(within.count, -1)
     filled = within.lengths > 0
-    start = within.offsets[:-1][filled]
+    start = within.starts[filled]
     size = within.lengths[filled]
     highest = grades[start]
     lowest = grades[start + size - 1]

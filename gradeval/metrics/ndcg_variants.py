@@ -82,7 +82,7 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel = None, gain: Worth = "line
     within, best = run.segments, ideal.segments
     levels = best.ties(ideal.gain)
     levels_of_query = best.over(levels)
-    end = levels.offsets[1:]
+    end = levels.ends
     rank = run.rank.astype(np.int64)
     depth = end - best.offsets[levels_of_query.query]
     width = int(max(rank.max(initial=0), depth.max(initial=0))) + 1

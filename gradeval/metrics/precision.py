@@ -239,7 +239,7 @@ def success(judgments: Judgments, *, rel: Rel = None, need: Need = "one", cutoff
     if need == "one":
         terms = one_each(hits.first.top(cutoff))
         return terms.replace(expected_total=lambda: chance_of_hit(judgments, rel, cutoff))
-    last = hits.segments.offsets[1:] - 1
+    last = hits.segments.ends - 1
     is_whole = (hits.count == hits.relevant) & (hits.relevant > 0)
 
     def chance_of_all() -> Floats:

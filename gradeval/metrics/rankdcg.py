@@ -42,7 +42,7 @@ def rank_dcg(judgments: Judgments) -> Terms:
     distinct = judgments.levels.lengths
     ideal = (judgments.ideal_level + 1).astype(np.float64)
     discount = distinct[within.query] + 1 - ideal
-    reverse = ideal[(within.offsets[:-1] + within.offsets[1:] - 1)[within.query] - np.arange(len(ideal))]
+    reverse = ideal[(within.starts + within.ends - 1)[within.query] - np.arange(len(ideal))]
     rows = within.ties(judgments.score).descending(-judgments.level.astype(np.float64))
     ranked = (judgments.level[rows] + 1).astype(np.float64)
     rank = (within.place + 1).astype(np.float64)
@@ -50,7 +50,7 @@ def rank_dcg(judgments: Judgments) -> Terms:
     worst = within.sum(reverse / discount)
 
     def details() -> Details:
-        levels = zip(judgments.ideal_levels.offsets, judgments.ideal_levels.offsets[1:], strict=False)
+        levels = zip(judgments.ideal_levels.offsets, judgments.ideal_levels.ends, strict=False)
         groups = [
             LevelGroup(int(ideal[a]), float(judgments.ideal[a]), int(a) + 1, int(b), float(discount[a]))
             for a, b in levels

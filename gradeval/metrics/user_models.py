@@ -209,7 +209,7 @@ def of_run(
 
     def expected_total() -> Floats:
         groups = TieGroups.of(judgments, rows, cutoff)
-        whole = groups.within.running_product(1 - probability[rows])[groups.within.offsets[1:] - 1]
+        whole = groups.within.running_product(1 - probability[rows])[groups.within.ends - 1]
         reached = before_rows(groups.queries, groups.queries.running_product(whole), 1.0)
         places = groups.places
         value = expected_stops(groups, probability[rows]) * worth(groups.above[places.query] + places.place + 1)
@@ -316,7 +316,7 @@ def _gaining(judgments: Judgments, lowest: float, most: float, depth: int) -> Ga
 def _next_rank(gaining: Segments, rank: Floats, last: float) -> Floats:
     """The rank of the query's next row, `last` where there is none, (N,)."""
     following = np.append(rank[1:], last)
-    following[gaining.offsets[1:][gaining.lengths > 0] - 1] = last
+    following[gaining.ends[gaining.lengths > 0] - 1] = last
     return following
 
 

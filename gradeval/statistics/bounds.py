@@ -141,11 +141,11 @@ class Levels(Record, eq=False):
         query, value = query[order], value[order]
         within = Segments(np.searchsorted(query, np.arange(judged.count + 1)))
         levels = within.ties(value)
-        level = value[levels.offsets[:-1]]
+        level = value[levels.starts]
         segments = within.over(levels)
         lower = np.append(level[1:], 0.0)
-        lower[segments.offsets[1:][segments.lengths > 0] - 1] = 0.0
-        reached = within.running_count(order < len(rows))[levels.offsets[1:] - 1]
+        lower[segments.ends[segments.lengths > 0] - 1] = 0.0
+        reached = within.running_count(order < len(rows))[levels.ends - 1]
         return cls(segments, level - lower, reached, level <= top)
 
     def repeated(self, query: int, count: int) -> Levels:
@@ -296,5 +296,5 @@ def _matrix(
     """The values of some queries as rows, filled up to the longest, or to this width."""
     lengths = segments.lengths[queries][:, None]
     column = np.arange(int(lengths.max(initial=0)) if width is None else width)
-    rows = np.where(column < lengths, segments.offsets[:-1][queries][:, None] + column, len(values))
+    rows = np.where(column < lengths, segments.starts[queries][:, None] + column, len(values))
     return np.append(values, np.array([fill], values.dtype))[rows]

@@ -60,7 +60,7 @@ class RankedLists(Record, eq=False):
         longer = longer[~self.is_tied[self.segments.offsets[longer] + depth]]
         cut = lengths.copy()
         cut[longer] = depth
-        rows = ranges(self.segments.offsets[:-1], cut)
+        rows = ranges(self.segments.starts, cut)
         return RankedLists(Segments(np.append(0, np.cumsum(cut))), self.is_tied[rows])
 
     def take(self, first: int, last: int) -> RankedLists:
@@ -72,7 +72,7 @@ class RankedLists(Record, eq=False):
         """A column of the documents as (Q, width), the rank itself behind the end of a list."""
         lengths = np.minimum(self.segments.lengths, width)
         table = np.tile(np.arange(1, width + 1), (self.segments.count, 1))
-        table[np.arange(width) < lengths[:, None]] = column[ranges(self.segments.offsets[:-1], lengths)]
+        table[np.arange(width) < lengths[:, None]] = column[ranges(self.segments.starts, lengths)]
         return table
 
 

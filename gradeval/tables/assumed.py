@@ -111,7 +111,7 @@ class RetrievedDocuments(Record, eq=False):
         """The documents with tied scores. rank, query: of each judgment."""
         groups = self.segments.ties(self.scores)
         first = np.full(int(query.max(initial=0)) + 1, -1)
-        first[self.queries] = self.segments.offsets[:-1]
+        first[self.queries] = self.segments.starts
         row = np.flatnonzero(np.isfinite(rank) & (first[query] >= 0))
         group = groups.query[first[query[row]] + rank[row].astype(np.int64) - 1]
         is_tied = groups.lengths[group] > 1

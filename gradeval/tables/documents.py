@@ -86,7 +86,7 @@ class Documents(Record, eq=False):
             raise InputError("missed", f"there is a grade {lowest} in rows without NaN", hint=hint)
         scale = _scale("missed", grade, lambda: np.arange(count).repeat(lengths))
         segments = _segments(self.retrieved + lengths)
-        start = segments.offsets[:-1]
+        start = segments.starts
         columns = np.full((2, segments.offsets[-1]), -np.inf)
         columns[:, ranges(start, self.retrieved)] = self.grade, self.score
         columns[0, ranges(start + self.retrieved, lengths)] = grade
@@ -95,8 +95,8 @@ class Documents(Record, eq=False):
 
     def take(self, queries: slice | Ints) -> Documents:
         """Only these queries; all that are between two of them have no documents."""
-        start = self.segments.offsets[:-1][queries]
-        end = self.segments.offsets[1:][queries]
+        start = self.segments.starts[queries]
+        end = self.segments.ends[queries]
         rows = slice(start[0], end[-1])
         return self.replace(
             queries=self.queries[queries],
@@ -115,7 +115,7 @@ class Documents(Record, eq=False):
         document = order
         columns: dict[str, Any] = {"rank": within.place + 1.0, "score": score[order]}
         if options.ties == EXPECTED and ties.count < len(order):
-            first = columns["rank"][ties.offsets[:-1]]
+            first = columns["rank"][ties.starts]
             columns["first"] = first.repeat(ties.lengths)
             columns["last"] = (first + ties.lengths - 1).repeat(ties.lengths)
         if not isinstance(rows, slice):
@@ -156,7 +156,7 @@ def _in_front(segments: Segments, ranked: Ints, counts: Ints) -> tuple[Ints, Int
     """The documents, (N,), with those that are ranked in front of their query, and where these are now. Those
     that were there have taken their rows. ranked: query by query. counts: how many of each query.
     """
-    front = ranges(segments.offsets[:-1], counts)
+    front = ranges(segments.starts, counts)
     document = np.arange(segments.offsets[-1])
     is_ranked, is_front = np.zeros((2, len(document)), bool)
     is_ranked[ranked] = True

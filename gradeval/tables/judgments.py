@@ -46,7 +46,7 @@ class Hits(Record, eq=False):
     @cached_property
     def first(self) -> Hits:
         """The first of each query."""
-        return self.take(self.segments.offsets[:-1][self.count > 0])
+        return self.take(self.segments.starts[self.count > 0])
 
     def top(self, cutoff: float | Floats | Ints | None) -> Hits:
         """Those in the first ranks, if there is a cutoff; it may be a number for each query, (Q,)."""
@@ -170,7 +170,7 @@ class Judgments(Record, Recalling, eq=False):
     @cached_property
     def ideal_level(self) -> Ints:
         """The level of each row of the ideal ranking, int64 (N,); 0 is the query's lowest grade."""
-        return self.levels.offsets[1:][self.query] - 1 - self.ideal_levels.query
+        return self.levels.ends[self.query] - 1 - self.ideal_levels.query
 
     @cached_property
     def level(self) -> Ints:
@@ -228,7 +228,7 @@ class Judgments(Record, Recalling, eq=False):
         first, after = (
             np.searchsorted(subtopics.row, self.document[order], side) for side in ("left", "right")
         )
-        queries = subtopics.segments.query[self.document[self.segments.offsets[:-1]]]
+        queries = subtopics.segments.query[self.document[self.segments.starts]]
         return BySubtopic(subtopics, queries, np.repeat(order, after - first), ranges(first, after - first))
 
     def with_ties(self, first: Floats, last: Floats) -> Judgments:
@@ -286,7 +286,7 @@ class Judgments(Record, Recalling, eq=False):
         if self.first is not None:
             self.check_depth_divides_no_ties()
             groups = self.segments.ties(np.where(stays, self.first[order], np.inf))
-            start = self.segments.place[groups.offsets[:-1]][groups.query] + 1.0
+            start = self.segments.place[groups.starts][groups.query] + 1.0
             end = start + groups.lengths[groups.query] - 1
             ties = {"first": np.where(stays, start, np.inf), "last": np.where(stays, end, np.inf)}
         return self.replace(

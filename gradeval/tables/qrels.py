@@ -494,7 +494,7 @@ MERGE_HINT = "--merge mean (in Python merge='mean') makes one grade of several"
 
 def merged_grades(judgments: Segments, grade: Floats, rule: str) -> Floats:
     """One grade for each segment, of one row or more, by a rule of options.MERGES."""
-    starts, size = judgments.offsets[:-1], judgments.lengths
+    starts, size = judgments.starts, judgments.lengths
     if rule == "first":
         return grade[starts]
     if rule == "max":

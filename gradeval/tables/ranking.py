@@ -32,7 +32,7 @@ class RunLines(Record):
     def of(cls, columns: Columns, qrels: Qrels) -> RunLines:
         """A run that is in memory whole."""
         query = query_indices(qrels, columns.queries)
-        lengths = np.diff(columns.bounds)
+        lengths = columns.lengths
         if len(distinct(query)) == len(query) and lengths.all():  # each query's lines are together
             rank = columns.rank
             return cls(query, columns.bounds, columns.documents, columns.value, line=columns.line, rank=rank)
@@ -71,6 +71,11 @@ class RunLines(Record):
         """Queries first:last."""
         bounds = self.bounds[first : last + 1]
         return self.take(slice(int(bounds[0]), int(bounds[-1])), self.query[first:last], bounds - bounds[0])
+
+    @property
+    def lengths(self) -> Ints:
+        """How many rows each query has, (S,)."""
+        return np.diff(self.bounds)
 
     @cached_property
     def by_score(self) -> _Sorted | None:
@@ -209,10 +214,10 @@ def find(lines: RunLines, qrels: Qrels, ties: str = "trec") -> Ranked:
     scores = NO_SCORES
     if qrels.assumed is not None:
         descending = Segments(lines.bounds).sorted_descending(lines.score)
-        scores = descending[ranges(lines.bounds[judged], np.diff(lines.bounds)[judged])]
+        scores = descending[ranges(lines.bounds[judged], lines.lengths[judged])]
     return Ranked(
         lines.query,
-        np.diff(lines.bounds),
+        lines.lengths,
         row,
         segment,
         rank=position - above,
@@ -256,7 +261,7 @@ def _pair_up(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> _Pairs:
     """
     salt = salts(len(lines.query))
     keys = lines.documents.keys()
-    table = KeyTable(keys + np.repeat(salt, np.diff(lines.bounds)))
+    table = KeyTable(keys + np.repeat(salt, lines.lengths))
     again, first = table.again, table.first
     if len(again):
         again, first = repeats(table, lines.documents, _query_of(lines))
@@ -284,7 +289,7 @@ def _lines_by_id(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> Int
 
 def _query_of(lines: RunLines) -> Ints:
     """Which of the queries each line belongs to, (n,)."""
-    return np.repeat(np.arange(len(lines.query)), np.diff(lines.bounds))
+    return np.repeat(np.arange(len(lines.query)), lines.lengths)
 
 
 def _positions(
@@ -526,7 +531,7 @@ class Collapse(Record):
 
     def columns(self, columns: Columns) -> Columns:
         """A run in memory collapsed. Duplicates are no errors here."""
-        query = np.repeat(columns.queries.distinct()[1], np.diff(columns.bounds))
+        query = np.repeat(columns.queries.distinct()[1], columns.lengths)
         documents, rows = self.best(columns.documents, columns.value, query)
         is_best = np.zeros(len(query), bool)
         is_best[rows] = True

@@ -198,7 +198,7 @@ class _Compared(_RankedTotal):
         self.baseline, self.measures, self.shown = baseline, measures, shown
 
     def part(self, lines: RunLines, ranked: Ranked) -> _Part:
-        lengths = np.diff(lines.bounds)
+        lengths = lines.lengths
         is_common = lines.query < len(self.qrels.queries)
         cut = int(np.count_nonzero(lengths[is_common] > self.depth))
         pairs = self._pairs(lines, ranked, np.flatnonzero(is_common))
@@ -219,7 +219,7 @@ class _Compared(_RankedTotal):
         begins = self.qrels.offsets[query]
         counts = self.qrels.offsets[query + 1] - begins
         old = RankedLists(Segments(offsets_of(counts)), self.baseline.is_tied[ranges(begins, counts)])
-        lengths = np.minimum(np.diff(lines.bounds)[common], self.depth)
+        lengths = np.minimum(lines.lengths[common], self.depth)
         is_tied = np.zeros(len(lines.score), bool)
         if lines.by_score is not None:
             is_tied[lines.by_score.repeated] = True
@@ -229,7 +229,7 @@ class _Compared(_RankedTotal):
         within = np.flatnonzero(ranked.rank <= self.depth)
         pair = number[ranked.segment[within]]
         rows = [
-            ranked.row[within] - (begins - old.segments.offsets[:-1])[pair],
+            ranked.row[within] - (begins - old.segments.starts)[pair],
             new.segments.offsets[pair] + ranked.rank[within] - 1,
         ]
         return RankedPairs((old, new), np.array(rows))

@@ -629,7 +629,7 @@ class CountedRun(Total):
         starts = lines.bounds[:-1]
         ties = segments.ties(segments.sorted_descending(lines.score))
         of_tie = np.where(ties.lengths > 1, ties.lengths, 0)
-        tied = np.bincount(segments.query[ties.offsets[:-1]], of_tie, segments.count)
+        tied = np.bincount(segments.query[ties.starts], of_tie, segments.count)
         ranked = np.zeros(len(starts))
         rising = np.zeros(len(starts))
         first = np.full(len(starts), -1)

@@ -50,7 +50,7 @@ class Rankings(Record, eq=False):
     @cached_property
     def lengths(self) -> Ints:
         """How many lines each run has of each query, (R, Q)."""
-        lengths = [np.append(np.diff(table.columns.bounds), 0) for table in self.tables]  # 0 at -1
+        lengths = [np.append(table.columns.lengths, 0) for table in self.tables]  # 0 at -1
         return np.array([of_run[group] for of_run, group in zip(lengths, self.group, strict=True)])
 
     def blocks(self, options: FuseOptions, jobs: int) -> Iterator[Candidates]:
@@ -125,7 +125,7 @@ def _read(run: Run, depth: int | None, jobs: int) -> RunTable:
         rows = run.collapse.columns(rows)
     first, number = rows.queries.distinct()
     if len(first) < len(rows.queries):
-        query = number.repeat(np.diff(rows.bounds))
+        query = number.repeat(rows.lengths)
         order = stable_order(query)
         rows = rows.replace(
             queries=rows.queries.take(first),
