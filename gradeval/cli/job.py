@@ -63,30 +63,33 @@ def with_job(formats: Iterable[str] = (), otherwise: str = "tsv") -> Callable[[A
 class Job:
     """The part of a command that all share. file: of --output, None for standard output and until open()."""
 
+    # the options that it takes from the command, with their values where the command has no such option
+    output: str | None = None
+    digits: Digits = 4
+    spreadsheet: bool = False
+    no_header: bool = False
+    history: str | None = None
+    table: str | None = None
+    signature: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    strict: bool = False
+    fail_on_warning: bool = False
+    allow: tuple[NoticeKind, ...] = ()
+
     def __init__(self, values: dict[str, Any], formats: Sequence[str], otherwise: str) -> None:
         """Take the shared options from `values`. Raises UsageError for those that are mutually exclusive."""
         self.formats, self._otherwise = formats, otherwise
-        self.output: str | None = values.pop("output", None)
+        vars(self).update({name: values.pop(name) for name in Job.__annotations__ if name in values})
         self.asked_format: str | None = values.pop("format_", None)
-        self.digits: Digits = values.pop("digits", 4)
-        self.spreadsheet: bool = values.pop("spreadsheet", False)
-        self.header: bool = not values.pop("no_header", False)
         labels = values.pop("label", ())
         self.label: dict[str, str] = dict(labels)
-        self.history: str | None = values.pop("history", None)
         self.history_file: AppendedFile | None = None
-        self.table: str | None = values.pop("table", None)
-        self.signature: bool = values.pop("signature", False)
-        self.quiet: bool = values.pop("quiet", False)
-        self.verbose: bool = values.pop("verbose", False)
-        self.strict: bool = values.pop("strict", False)
-        self.fails_on_warning: bool = values.pop("fail_on_warning", False)
-        self.allow: tuple[NoticeKind, ...] = values.pop("allow", ())
         if len(self.label) < len(labels):
             raise click.UsageError("--label: a name is given twice.")
         for both, options in (
             (self.quiet and self.verbose, "--quiet and --verbose"),
-            (self.strict and self.fails_on_warning, "--strict and --fail-on-warning"),
+            (self.strict and self.fail_on_warning, "--strict and --fail-on-warning"),
             (values.pop("complete", False) and values["queries"] == "both", "-c and --queries both"),
         ):
             if both:
@@ -122,7 +125,7 @@ class Job:
         for option, is_given, formats in (
             ("--table", self.table is not None, ("tsv", "csv")),
             ("--spreadsheet", self.spreadsheet, ("csv",)),
-            ("--no-header", not self.header, ("tsv", "csv")),
+            ("--no-header", self.no_header, ("tsv", "csv")),
             ("--label", self.label and self.history is None and knows_history, LABELLED),
         ):
             if is_given and self.format not in formats:
@@ -217,7 +220,7 @@ class Job:
             )
 
         is_accepted = self.accepts(notice.kind for notice in chain(*groups) if not notice.informational)
-        if not self.quiet or not is_accepted or (self.fails_on_warning and self._unaccepted):
+        if not self.quiet or not is_accepted or (self.fail_on_warning and self._unaccepted):
             self._warnings = lines("warning", False)
         if not self.quiet:
             self._warnings += lines("note", True)
@@ -254,7 +257,7 @@ class Job:
 
     def exit_code(self, code: int) -> int:
         """The exit code of the command, given that of its results: 3 where a warning makes it fail."""
-        if code or not (self.fails_on_warning and self._unaccepted):
+        if code or not (self.fail_on_warning and self._unaccepted):
             return code
         self.refuse(f"exit code {WARNED}, for warnings (--fail-on-warning)")
         return WARNED
@@ -286,9 +289,13 @@ class Job:
     @property
     def render_options(self) -> dict[str, Any]:
         """The options of output, as Printable.render() takes them."""
-        names = "digits", "spreadsheet", "header"
-        label = self.label if self.format in LABELLED else {}  # else those of a history
-        return {**{name: getattr(self, name) for name in names}, "label": label, **self.style}
+        return {
+            "digits": self.digits,
+            "spreadsheet": self.spreadsheet,
+            "header": not self.no_header,
+            "label": self.label if self.format in LABELLED else {},  # else those of a history
+            **self.style,
+        }
 
     def print(self, result: Printable, **choices: Any) -> None:
         self.write(result.render(self.format, **self.render_options, **choices))

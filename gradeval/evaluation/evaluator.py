@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -78,11 +78,15 @@ def evaluate(
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
     separate, names = separate_runs(runs), single_names(metrics)
-    plan = Plan(parse(names), Options(**options), hashes_qrels=True)
-    plan = plan.replace(keeps_unjudged=plan.options.bounds)
+    plan = _plan_of(names, options)
     check_errors(errors)
     results = accepted(evaluate_all(plan, *with_saved(qrels, separate)), errors)
     return warned(results.replace(asked=asked_names(names)), notices_warned(qrels, runs))
+
+
+def _plan_of(names: Sequence[str], options: Mapping[str, Any]) -> Plan:
+    plan = Plan(parse(names), Options(**options), hashes_qrels=True)
+    return plan.replace(keeps_unjudged=plan.options.bounds)
 
 
 def evaluate_all(
@@ -463,9 +467,8 @@ class Evaluator:
         if warnings not in ("once", "ignore", "error"):
             raise OptionError(f"warnings must be once, ignore or error, not {described(warnings)}")
         names = single_names(metrics)
-        plan = Plan(parse(names), Options(**options), hashes_qrels=True)
-        plan = plan.replace(keeps_unjudged=plan.options.bounds)
-        self._evaluation, self._asked = Evaluation(plan, qrels), asked_names(names)
+        self._evaluation = Evaluation(_plan_of(names, options), qrels)
+        self._asked = asked_names(names)
         self._warner = None if warnings == "ignore" else Warner(is_error=warnings == "error")
 
     def __repr__(self) -> str:

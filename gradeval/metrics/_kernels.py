@@ -25,13 +25,13 @@ _OF_DCG = [IDEAL_IS_ONE.where(GAIN_RISES), SCALE_FREE.where(gain="linear"), PROM
 NORMALIZED_DCG: dict[str, Any] = {"invariants": _OF_DCG, "needs_relevant": True}
 
 
-def _found_by(name: str) -> Callable[..., Any]:
-    """The function of this name in _bounds.py, which is imported only where bounds are asked for."""
+def _bounded(name: str, about: str = EXACT, below: str = "all") -> Bounding:
+    """Bounds by the function of this name in _bounds.py, which is imported only where they are asked for."""
 
     def find(*arguments: Any) -> Any:
         return getattr(import_module("gradeval.metrics._bounds"), name)(*arguments)
 
-    return find
+    return Bounding(about, find=find, below=below)
 
 
 def _is_plain(params: Mapping[str, Any], scale: Floats) -> bool:
@@ -40,16 +40,16 @@ def _is_plain(params: Mapping[str, Any], scale: Floats) -> bool:
 
 
 _PLAIN = Condition("gain", "with gains of at least 0, and 0 of the grade 0", _is_plain)
-LINEAR_BOUNDS = Bounding(EXACT, find=_found_by("linear"), below="none")
-MONOTONE_BOUNDS = Bounding(EXACT, find=_found_by("monotone"), below="none")
-RECALL_BOUNDS = Bounding(EXACT, find=_found_by("recall"))
-CAPPED_RECALL_BOUNDS = Bounding(EXACT, find=_found_by("capped_recall"))
-F_BOUNDS = Bounding(EXACT, find=_found_by("f_measure"))
-SUCCESS_BOUNDS = Bounding(EXACT, find=_found_by("success"))
-R_PRECISION_BOUNDS = Bounding(EXACT, find=_found_by("r_precision"))
-AP_BOUNDS = Bounding(EXACT, find=_found_by("average_precision"))
-MU_AP_BOUNDS = Bounding(OUTER, find=_found_by("mu_ap"))
-NORMALIZED_BOUNDS = Bounding(EXACT, find=_found_by("normalized"), below="cutoff").where(_PLAIN)
+LINEAR_BOUNDS = _bounded("linear", below="none")
+MONOTONE_BOUNDS = _bounded("monotone", below="none")
+RECALL_BOUNDS = _bounded("recall")
+CAPPED_RECALL_BOUNDS = _bounded("capped_recall")
+F_BOUNDS = _bounded("f_measure")
+SUCCESS_BOUNDS = _bounded("success")
+R_PRECISION_BOUNDS = _bounded("r_precision")
+AP_BOUNDS = _bounded("average_precision")
+MU_AP_BOUNDS = _bounded("mu_ap", OUTER)
+NORMALIZED_BOUNDS = _bounded("normalized", below="cutoff").where(_PLAIN)
 LARGEST_EXPONENT = 1000.0  # the gains of eight million documents, all of 2^1000, have a finite sum
 _CANCELS = 1e-9  # below this the subtraction in 2^grade - 1 loses more than half of the digits
 

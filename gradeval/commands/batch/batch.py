@@ -407,7 +407,8 @@ def evaluate_batch(
             raise OptionError(f"{averages} are of unweighted means. {hint}")
     _check_inputs(manifest)
     rows = [
-        _CollectionCells(manifest, collection, jobs or default_jobs()) for collection in manifest.collections
+        _CollectionCells(manifest, collection, jobs or default_jobs(), on_cell, watched)
+        for collection in manifest.collections
     ]
     # all unchanged cells are known first, so that an interrupted batch loses none of them
     cells = {cell.key: cell for row in rows for cell in row.unchanged(earlier)}
@@ -436,7 +437,7 @@ def evaluate_batch(
 
     for row in rows:
         systems = [system for system in manifest.systems if (row.name, system) not in cells]
-        cells |= {cell.key: cell for cell in row.evaluated(systems, on_cell, watched)}
+        cells |= {cell.key: cell for cell in row.evaluated(systems)}
         if on_collection is not None:
             on_collection(result())
     return result()
@@ -471,9 +472,19 @@ def _check_inputs(manifest: Manifest) -> None:
 class _CollectionCells:
     """The cells of one collection: those of an earlier output that are unchanged, the others evaluated."""
 
-    def __init__(self, manifest: Manifest, collection: BatchCollection, jobs: int) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        collection: BatchCollection,
+        jobs: int,
+        on_cell: Callable[[BatchCell], None],
+        watched: Callable[[Any], Any],
+    ) -> None:
         self.manifest = manifest
         self.collection = collection
+        self.on_cell = on_cell
+        self.watched = watched
+        self.features = manifest.features
         self.baseline = manifest.baseline
         self.name = collection.name
         self.qrels = collection.qrels
@@ -483,6 +494,10 @@ class _CollectionCells:
         self.settings = settings_of(self.options.to_dict())
         self.min_coverage = manifest.test.min_coverage
         self.paths = {system: collection.runs.get(system, collection.qrels) for system in manifest.systems}
+        self.systems: Sequence[str] = ()  # that are evaluated
+        self.cells: dict[str, BatchCell] = {}
+        self.waiting: list[str] = []  # for their results, which come in this order
+        self.of_baseline: Results | None = None
 
     def cell(self, system: str, status: Status, **fields: Any) -> BatchCell:
         return BatchCell(self.name, system, status, self.paths[system], **fields)
@@ -527,15 +542,10 @@ class _CollectionCells:
         made_with = cell.baseline, cell.baseline_sha256, cell.min_coverage
         return (cell.sha256, cell.qrels_sha256, made_with) == (*hashes, compared_with)
 
-    def evaluated(
-        self, systems: Sequence[str], on_cell: Callable[[BatchCell], None], watched: Callable[[Any], Any]
-    ) -> list[BatchCell]:
-        return _Evaluation(self, systems, on_cell, watched).cells_of_all()
-
     def exists(self, system: str) -> bool:
-        return system in self.manifest.features or os.path.exists(self.paths[system])
+        return system in self.features or os.path.exists(self.paths[system])
 
-    def done(self, results: Results, of_baseline: Results | None) -> BatchCell:
+    def done(self, results: Results) -> BatchCell:
         [run] = results.runs
         counts = [run.queries - results.undefined(0, spec) for spec in self.specs]
         means = [results.mean(0, spec) for spec in self.specs]
@@ -555,12 +565,13 @@ class _CollectionCells:
             judged={} if judged is None else {judged.name: float(judged.means[0])},
             notices=notices.renamed(cell),
             depths=run.depths,
-            **self._against_baseline(results, of_baseline),
+            **self._against_baseline(results),
         )
 
-    def _against_baseline(self, results: Results, of_baseline: Results | None) -> dict[str, Any]:
+    def _against_baseline(self, results: Results) -> dict[str, Any]:
         """The fields of a cell about its comparison with the baseline, if there is one."""
         [run] = results.runs
+        of_baseline = self.of_baseline
         if of_baseline is None or run.name == self.baseline or not self.compared:
             return {}
         notices = Notices((*of_baseline.notices, *results.notices))  # which have what the runs lack
@@ -574,76 +585,47 @@ class _CollectionCells:
             "comparisons": {pair.metric: pair for pair in pairs},
         }
 
-
-class _Evaluation:
-    """The cells of some systems of a collection, each as soon as it is known."""
-
-    def __init__(
-        self,
-        collection: _CollectionCells,
-        systems: Sequence[str],
-        on_cell: Callable[[BatchCell], None],
-        watched: Callable[[Any], Any],
-    ) -> None:
-        self.collection = collection
+    def evaluated(self, systems: Sequence[str]) -> list[BatchCell]:
+        """The cells of these systems, each shown as soon as it is known."""
         self.systems = systems
-        self.on_cell = on_cell
-        self.watched = watched
-        self.features = collection.manifest.features
-        self.cells: dict[str, BatchCell] = {}
-        self.waiting: list[str] = []  # for their results, which come in this order
-        self.of_baseline: Results | None = None
-
-    def cells_of_all(self) -> list[BatchCell]:
         existing = self.existing()
-        baseline = self.collection.baseline
-        if existing and baseline is not None and self.collection.exists(baseline):
+        if existing and self.baseline is not None and self.exists(self.baseline):
             # it comes first: the others are compared with it as soon as they are evaluated
-            existing = list(dict.fromkeys([baseline, *existing]))
-        features = [system for system in existing if system in self.features]
-        runs = [system for system in existing if system not in self.features]
-        if baseline in self.features:
-            self.evaluate_features(features)
-            self.evaluate_runs(runs)
-        else:
-            self.evaluate_runs(runs)
-            self.evaluate_features(features)
+            existing = list(dict.fromkeys([self.baseline, *existing]))
+        runs = [(system, self.paths[system]) for system in existing if system not in self.features]
+        numbers = {system: self.features[system] for system in existing if system in self.features}
+        of_features = self.options.replace(features=tuple(numbers.values()))
+        parts: list[tuple[list[str], Runs, Options]] = [
+            ([system for system, _ in runs], runs, self.options),
+            ([*numbers], [(None, self.qrels)], of_features),
+        ]
+        for part in reversed(parts) if self.baseline in self.features else parts:
+            self.evaluate(*part)
+        self.of_baseline = None  # to free its memory
         return list(self.cells.values())
 
     def existing(self) -> list[str]:
         """The systems with a run; the cells of the others are added."""
-        collection = self.collection
-        existing = [system for system in self.systems if collection.exists(system)]
+        existing = [system for system in self.systems if self.exists(system)]
         # with a run, the evaluation reports that there are no qrels
-        if existing or collection.qrels == "-" or os.path.exists(collection.qrels):
+        if existing or self.qrels == "-" or os.path.exists(self.qrels):
             for system in self.systems:
                 if system not in existing:
-                    self.add(collection.cell(system, "missing"))
+                    self.add(self.cell(system, "missing"))
         else:
-            self.fail(self.systems, InputError(collection.qrels, "no such file", hint="Check the path"))
+            self.fail(self.systems, InputError(self.qrels, "no such file", hint="Check the path"))
         return existing
-
-    def evaluate_features(self, systems: Sequence[str]) -> None:
-        numbers = tuple(self.features[system] for system in systems)
-        self.evaluate(
-            systems, [(None, self.collection.qrels)], self.collection.options.replace(features=numbers)
-        )
-
-    def evaluate_runs(self, systems: Sequence[str]) -> None:
-        runs = [(system, self.collection.paths[system]) for system in systems]
-        self.evaluate(systems, runs, self.collection.options)
 
     def evaluate(self, systems: Sequence[str], runs: Runs, options: Options) -> None:
         if not systems:
             return
-        collection = self.collection
         self.waiting[:] = systems
         try:
-            qrels, opened = with_saved(collection.qrels, runs)
-            judged = [] if options.judged_only else [comparison.judged_spec(collection.compared, opened)]
+            qrels, opened = with_saved(self.qrels, runs)
+            judged = [] if options.judged_only else [comparison.judged_spec(self.compared, opened)]
             runs = [(name, _of_one_run(run)) for name, run in opened]
             plan = Plan(
-                collection.specs,
+                self.specs,
                 options,
                 extra=judged,
                 shows_extra=False,
@@ -665,13 +647,13 @@ class _Evaluation:
         for failed in results.failed:
             self.fail(self.concerned(failed.path), failed.error)
         for run in results.runs:
-            if run.name == self.collection.baseline:
+            if run.name == self.baseline:
                 self.of_baseline = results
             if self.of_baseline is not None and self.of_baseline.qrels_sha256 != results.qrels_sha256:
                 # features and runs read the qrels each
-                self.fail([run.name], changed_error(self.collection.qrels))
+                self.fail([run.name], changed_error(self.qrels))
             else:
-                self.add(self.collection.done(results, self.of_baseline))
+                self.add(self.done(results))
 
     def concerned(self, path: str) -> list[str]:
         """The systems that the error of a run is about, which comes next."""
@@ -690,15 +672,14 @@ class _Evaluation:
 
     def fail(self, systems: Iterable[str], error: GradevalError) -> None:
         """Add the cells of systems that cannot be evaluated; the errors name a file."""
-        collection = self.collection
-        file = self.collection.manifest.file
+        file = self.manifest.file
         if isinstance(error, UnsuitableOptionError):
-            line = file.line_of(error.option, collection.collection.tables.get(error.option, ""))
-            error = error.in_file(file.path, line, f"{collection.name}: ")
+            line = file.line_of(error.option, self.collection.tables.get(error.option, ""))
+            error = error.in_file(file.path, line, f"{self.name}: ")
         elif not isinstance(error, (InputError, InputErrors)):
-            error = InputError(file.path, f"{collection.name}: {error}")
+            error = InputError(file.path, f"{self.name}: {error}")
         for system in systems:
-            self.add(collection.cell(system, "failed", errors=tuple(str(error).split("\n"))))
+            self.add(self.cell(system, "failed", errors=tuple(str(error).split("\n"))))
 
 
 def _of_one_run(run: Any) -> Any:

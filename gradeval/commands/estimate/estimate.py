@@ -19,7 +19,7 @@ from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import FailedRun, Results, Runs, failed_to_dicts
 from gradeval.evaluation.runs import separate_runs
-from gradeval.notices import MAX_SUBJECTS, Notice, NoticeKind, Notices, by_judgments, many
+from gradeval.notices import MAX_SUBJECTS, Notice, NoticeKind, by_judgments, many
 from gradeval.options import COMPARED_METRICS, OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, parse
 from gradeval.render.document import exact
@@ -183,7 +183,8 @@ def estimates_of(
     by_people, by_model = results = _evaluated(judges, runs, plan, errors)
     values = _values(by_people, by_model, evaluation)
     estimates = tuple(_estimates(values, options))
-    by_set = [people_notices(by_people), by_model.notices]
+    # people's judgments lack most queries of the runs by design
+    of_people = by_people.notices.without(NoticeKind.UNJUDGED, NoticeKind.MISSING)
     bias_p = {metric.name: _bias_p(values, m) for m, metric in enumerate(values.metrics)}
     found = [*left_out, *_notices(estimates, bias_p)]
     paths = [result.qrels for result in results]
@@ -200,14 +201,9 @@ def estimates_of(
             "model_qrels": by_model.judged_by,
             "options": dict(by_model.options),
         },
-        noticed=(*by_judgments(paths, by_set), tuple(found)),
+        noticed=(*by_judgments(paths, [of_people, by_model.notices]), tuple(found)),
         failed=by_model.failed,
     )
-
-
-def people_notices(results: Results) -> Notices:
-    """Those of the evaluation with people's judgments, which lack most queries of the runs by design."""
-    return results.notices.without(NoticeKind.UNJUDGED, NoticeKind.MISSING)
 
 
 def _evaluated(judges: Judges, runs: Runs, plan: Plan, errors: OnErrors) -> list[Results]:

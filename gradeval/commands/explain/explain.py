@@ -231,7 +231,9 @@ class Explanation(WithNotices, Tabular):
         most = self._adding(below)[:further]
         missed = [document for document in self.documents[self.retrieved :] if self.place(document) is None]
         positive = [document for document in missed if (document.grade or 0) > 0]
-        best = {*positive, *filter(adds.get, missed)} if self.ideal is None else self._ideal_documents
+        best: set[Document | None] = {*positive, *filter(adds.get, missed)}
+        if self.ideal is not None:
+            best = {term.document for term in self.ideal}
         absent = [document for document in missed if document in best][:further]
         documents = *first, *sorted(most, key=below.__getitem__), *absent
         hidden = math.fsum(adds[document] for document in set(below).difference(most) if below[document])
@@ -246,10 +248,6 @@ class Explanation(WithNotices, Tabular):
         adds = self.contributions
         adding = [document for document, rank in places.items() if rank and abs(adds[document]) > 0]
         return sorted(adding, key=lambda document: (-abs(adds[document]), places[document]))
-
-    @property
-    def _ideal_documents(self) -> set[Document]:
-        return {term.document for term in self.ideal or () if term.document}
 
     @property
     def has_losses(self) -> bool:

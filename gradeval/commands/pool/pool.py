@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -64,11 +64,7 @@ class Pool(Tabular, WithNotices):
     # on, decide its sign if all turn out 0: 0 where it is decided, None where all of them do not
     difference: float | None = None
     forecast: int | None = None
-    found: tuple[Notice, ...] = field(default=())
-
-    @property
-    def notices(self) -> Sequence[Notice]:
-        return self.found
+    notices: tuple[Notice, ...] = ()
 
     @property
     def runs_read(self) -> int:
@@ -190,7 +186,7 @@ def pool_of(
         int(candidates.is_chosen.sum()),
         len(set(candidates.query[order].tolist())),
         texts=_texts(text, documents),
-        found=tuple(notices),
+        notices=tuple(notices),
         **of_metric,
     )
 
