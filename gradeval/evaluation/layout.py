@@ -202,8 +202,8 @@ def _by_metric(
     counted = [results.counted_queries(r) for r in runs]
     counted_by_any = set().union(*counted) if per_query else set()
     shown = [query for query in results.queries if query in counted_by_any]
-    values = _columns_by_spec(results, per_query=True)
-    means = _columns_by_spec(results, per_query=False)
+    values = results.columns_by_spec(per_query=True)
+    means = results.columns_by_spec(per_query=False)
     for spec in results.specs:
         queries: list[str] = []
         columns: list[list[str]] = [[] for _ in runs]
@@ -218,12 +218,6 @@ def _by_metric(
                 columns[r] += texts(means[r][spec])
         if queries:
             yield spec, queries, columns
-
-
-def _columns_by_spec(results: Results, *, per_query: bool) -> list[dict[Spec, MetricColumn]]:
-    """Of each run."""
-    runs = range(len(results.runs))
-    return [{column.spec: column for column in results.columns(r, per_query=per_query)} for r in runs]
 
 
 def _trec_eval(

@@ -584,6 +584,11 @@ class Results(Record, WithNotices, eq=False):
             if (spec.metric.per_query if per_query else spec.metric.has_summary)
         ]
 
+    def columns_by_spec(self, *, per_query: bool) -> list[dict[Spec, MetricColumn]]:
+        """Those of each run."""
+        runs = range(len(self.runs))
+        return [{column.spec: column for column in self.columns(r, per_query=per_query)} for r in runs]
+
     def _limits(self, r: int, m: int, limits: Mapping[str, Floats]) -> dict[str, MetricColumn]:
         """Those of a metric, of (M, n) each, without a mean over the orders that has no closed form."""
         spec = self.specs[m]
@@ -619,12 +624,11 @@ class Results(Record, WithNotices, eq=False):
         _check_utf8("query", self.queries)
         pairs = [(run.name, query) for r, run in enumerate(self.runs) for query in self.counted_queries(r)]
         columns: dict[str, Any] = {"run": [run for run, _ in pairs], "query": [query for _, query in pairs]}
-        for m, spec in enumerate(self.specs):
-            if has_numbers(spec):
-                name = self.asked.get(spec, str(spec))
-                for column in self._number_columns():
-                    of_runs = [_numbers(run, column)[m, run.counted] for run in self.runs]
-                    columns[f"{name} {column}".removesuffix(" value")] = np.concatenate([np.empty(0), *of_runs])
+        of_runs = self.columns_by_spec(per_query=True)
+        for spec in filter(has_numbers, self.specs):
+            name = self.asked.get(spec, str(spec))
+            for column, values in self._numbers([of_run[spec] for of_run in of_runs]).items():
+                columns[f"{name} {column}".removesuffix(" value")] = np.concatenate([np.empty(0), *values])
         return frame_of(columns, library, ["run", "query"])
 
     def to_pandas(self) -> Any:
@@ -649,53 +653,35 @@ class Results(Record, WithNotices, eq=False):
             self._long_form(lambda names, code: arrow.array(names, arrow.string()).take(arrow.array(code)))
         )
 
-    def _number_columns(self) -> Sequence[str]:
-        """The names of the columns of numbers in frames."""
-        return ("value", *BOUNDS) if self.has_bounds else ("value",)
-
     def _long_form(self, column: Callable[[list[str], Ints], Any]) -> dict[str, Any]:
         """The columns run, query, metric and value: a row for each value, or without queries for each mean of
         runs that are summaries. column: makes one from its different strings and which of these each row has.
         """
-        if not self.runs or any(run.summary is None for run in self.runs):
-            words, numbers = self._long_values()
-        else:
-            words, numbers = self._long_means()
+        is_of_means = bool(self.runs) and all(run.summary is not None for run in self.runs)
+        specs = list(filter(is_summarized if is_of_means else has_numbers, self.specs))
+        of_runs = self.columns_by_spec(per_query=not is_of_means)
+        by_run = [self._numbers([columns[spec] for spec in specs]) for columns in of_runs]
+        numbers = {}
+        for name in self._numbers(()):  # by query, then by metric
+            parts = (np.array(of_run[name]).T.ravel() for of_run in by_run)
+            numbers[name] = np.concatenate([np.empty(0), *parts])
+        run = np.repeat(np.arange(len(self.runs)), [np.size(of_run["value"]) for of_run in by_run])
+        words = {"run": ([result.name for result in self.runs], run)}
+        if not is_of_means:
+            counted = [np.flatnonzero(result.counted) for result in self.runs]
+            queries = np.concatenate([np.empty(0, np.int64), *counted])
+            words["query"] = list(self.queries), np.repeat(queries, len(specs))
+        words["metric"] = list(map(str, specs)), np.arange(len(run)) % max(len(specs), 1)
         for name, (texts, _) in words.items():
             _check_utf8(name, texts)
         return {**{name: column(*texts) for name, texts in words.items()}, **numbers}
 
-    def _long_values(self) -> tuple[dict[str, tuple[list[str], Ints]], dict[str, Floats]]:
-        """The strings of _long_form(), and the numbers of the queries."""
-        shown = [m for m, spec in enumerate(self.specs) if has_numbers(spec)]
-        counted = [np.flatnonzero(run.counted) for run in self.runs]
-        pairs = [*zip(self.runs, counted, strict=True)]
-        numbers = {}
-        for column in self._number_columns():  # by query, then by metric
-            of_runs = (_numbers(run, column)[shown][:, queries].T.ravel() for run, queries in pairs)
-            numbers[column] = np.concatenate([np.empty(0), *of_runs])
-        queries = np.concatenate([np.empty(0, np.int64), *counted])
-        words = self._long_words(shown, [len(of_run) * len(shown) for of_run in counted])
-        of_queries = list(self.queries), np.repeat(queries, len(shown))
-        in_order = {"run": words["run"], "query": of_queries, "metric": words["metric"]}
-        return in_order, numbers
-
-    def _long_means(self) -> tuple[dict[str, tuple[list[str], Ints]], dict[str, Floats]]:
-        """The strings of _long_form(), and the means."""
-        shown = [m for m, spec in enumerate(self.specs) if is_summarized(spec)]
-        numbers = {"value": self.means[:, shown].ravel()}
+    def _numbers(self, columns: Sequence[MetricColumn]) -> dict[str, list[Floats]]:
+        """The values of these metrics, and their bounds, by the names of the columns of frames."""
+        numbers = {"value": [column.values for column in columns]}
         for name in BOUNDS if self.has_bounds else ():
-            numbers[name] = np.array([summary.limits[name][shown] for summary in self._summaries]).ravel()
-        return self._long_words(shown, [len(shown)] * len(self.runs)), numbers
-
-    def _long_words(self, shown: Sequence[int], rows: Sequence[int]) -> dict[str, tuple[list[str], Ints]]:
-        """The runs and the metrics of rows. shown: the metrics. rows: of each run."""
-        run = np.repeat(np.arange(len(self.runs)), rows)
-        metric = np.arange(len(run)) % max(len(shown), 1)
-        return {
-            "run": ([run.name for run in self.runs], run),
-            "metric": ([str(self.specs[m]) for m in shown], metric),
-        }
+            numbers[name] = [column.limits[name].values for column in columns]
+        return numbers
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The same for any library that reads Arrow's C stream, as duckdb.sql('from results') does."""
@@ -745,11 +731,6 @@ class Results(Record, WithNotices, eq=False):
         if self.specs[m].metric.text:
             raise MetricError(f"{self.specs[m]} is text", hint="use Results.texts()")
         return m
-
-
-def _numbers(run: RunResult, column: str) -> Floats:
-    """The numbers of a run in a column of a frame, (M, Q)."""
-    return run.values if column == "value" else run.limits[column]
 
 
 def _check_utf8(label: str, names: Sequence[str]) -> None:
