@@ -189,6 +189,10 @@ GRADE_RANGE = "0 or between 1e-150 and 1e150 in absolute value"
 TINY = f"is too close to 0: the smallest above 0 is {SMALLEST_GRADE:g}"  # of a weight of a query
 
 
+def is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def is_grade(number: float) -> bool:
     """Whether a finite number is 0, or neither too large nor too close to 0."""
     return number == 0 or SMALLEST_GRADE <= abs(number) <= LARGEST_GRADE

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
-from gradeval.arrays.segments import offsets_of, ranges
+from gradeval.arrays.segments import offsets_of
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import map_all
 from gradeval.errors import first_names
@@ -31,6 +31,7 @@ from gradeval.records import Record
 from gradeval.registry.invariants import UNJUDGED_IGNORED
 from gradeval.registry.metric import NO_BOUNDS
 from gradeval.registry.spec import Spec, is_num_q
+from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Qrels, counted_grades, is_relevant
 from gradeval.tables.reduction import Reduced
 
@@ -363,14 +364,11 @@ def identical_notices(
     valued = [spec for spec in specs if not (spec.metric.text or spec.metric.is_count)]
     if all(spec.params.get("judged_only", options.judged_only) for spec in valued):
         # its rank among the judged documents, inf where it is not one of them: -J removes the others
-        counts = np.diff(qrels.offsets)[query]
-        starts, rows = np.cumsum(counts) - counts, ranges(qrels.offsets[query], counts)
-        judged = np.where(qrels.grade[rows] >= 0, reduced.rank[rows], np.inf)  # the others count as unjudged
-        is_identical = qrels.documents.same(rows, qrels.queries, np.repeat(query, counts))
-        last = np.minimum.reduceat(np.where(is_identical, judged, np.inf), starts)
-        to_last = np.isfinite(judged) & (judged <= np.repeat(last, counts))
-        is_evaluated = np.isfinite(last) & (last <= (options.depth or math.inf))
-        rank = np.where(is_evaluated, np.add.reduceat(to_last, starts, dtype=np.int64), np.inf)
+        table = Judgments.of(qrels, query, reduced.rank, reduced.score, reduced.retrieved)
+        table = (table if options.depth is None else table.cut(options.depth)).judged_only()
+        is_identical = qrels.documents.same(table.document, qrels.queries, query[table.query])
+        rank = np.full(len(query), np.inf)
+        rank[table.query[is_identical]] = table.rank[is_identical]
     deepest = max((spec.cutoff or math.inf for spec in valued), default=0)
     identical = np.zeros(len(wanted), np.bool_)
     identical[query[rank <= min(deepest, options.depth or math.inf)]] = True

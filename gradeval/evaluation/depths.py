@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import offsets_of
-from gradeval.arrays.strings import Ids
+from gradeval.arrays.segments import Segments, offsets_of
 from gradeval.errors import GradevalError
 from gradeval.evaluation.score import score
 from gradeval.notices import Notice, NoticeKind, Notices
@@ -148,13 +147,18 @@ def sees_beyond(spec: Spec, depth: int, options: Mapping[str, Any]) -> bool:
         [grade_of_row for tried in grades for grade_of_row in (0.0, tried, 0.0, tried, tried, 0.0)]
     )
     queries = 2 * len(grades)
-    ids = Ids.of([b"%d" % n for n in range(len(grade))])
-    qrels = Qrels("", ids.take(slice(queries)), 3 * np.arange(queries + 1), ids, grade)
 
     def values(is_retrieved: bool) -> Floats:
         rank = np.tile([1.0, depth + 1.0 if is_retrieved else np.inf, np.inf], queries)
-        retrieved = np.full(queries, depth + is_retrieved)
-        judgments = Judgments.of(qrels, slice(0, queries), rank, -rank, retrieved, relevance_level=level)
+        judgments = Judgments(
+            Segments(3 * np.arange(queries + 1)),
+            grade,
+            rank,
+            -rank,
+            document=np.arange(len(grade)),
+            retrieved=np.full(queries, depth + is_retrieved),
+            relevance_level=level,
+        )
         return score(judgments.judged_only() if is_condensed else judgments, [spec])
 
     try:

@@ -28,7 +28,7 @@ from gradeval.formats.json import parse_json
 from gradeval.formats.lines import read_text
 from gradeval.notices import Notices
 from gradeval.options import Options
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import parse
 from gradeval.tables.load import is_path, source_of
 
 
@@ -96,8 +96,9 @@ def joined(runs: Sequence[tuple[str | None, SavedResult]], *, with_stated: bool 
     first = runs[0][1]
     has_means = any(run.summary is not None for run in first.runs)
     specs = specs_where(is_summarized, first.metrics) if has_means else specs_of_saved(first)
-    if with_stated and not has_means:
-        specs = [spec for spec in parse(first.metrics) if spec in specs or _is_stated(spec, first)]
+    if with_stated and not has_means and first.runs:
+        stated = set.intersection(*(set(run.stated) for run in first.runs))
+        specs = [spec for spec in parse(first.metrics) if spec in specs or str(spec) in stated]
     common, left_out = common_metrics(runs) if len(runs) > 1 else (specs, Notices())
     queries = tuple(dict.fromkeys(query for _, saved in runs for run in saved.runs for query in run.queries))
     results = Results(
@@ -119,10 +120,6 @@ def joined(runs: Sequence[tuple[str | None, SavedResult]], *, with_stated: bool 
         joined_runs = [run.replace(bounds=None) for run in joined_runs]
     notices = dict.fromkeys(notice for _, saved in runs for notice in saved.notices)
     return results.replace(runs=tuple(joined_runs), given_notices=Notices((*notices, *left_out)))
-
-
-def _is_stated(spec: Spec, saved: SavedResult) -> bool:
-    return bool(saved.runs) and all(str(spec) in run.stated for run in saved.runs)
 
 
 def _as_run_result(run: SavedRun, results: Results) -> RunResult:

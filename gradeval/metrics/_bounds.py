@@ -30,7 +30,7 @@ from gradeval.statistics.bounds import (
 )
 from gradeval.tables.judgments import Hits, Judgments
 from gradeval.tables.qrels import is_relevant
-from gradeval.tables.terms import DiscountedTerms
+from gradeval.tables.terms import DiscountedTerms, Terms
 from gradeval.tables.unjudged import Unjudged
 
 if TYPE_CHECKING:
@@ -44,17 +44,22 @@ def linear(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Par
     not depend on the missing grades.
     """
     terms, (alone, _) = metric.terms(judgments, **params), _gains_of_grades(metric, judgments, unjudged, params)
-    assert terms is not None and terms.weight_at is not None
-    rank = unjudged.rank
-    last = np.inf if terms.cutoff is None else terms.cutoff
-    counts = np.isfinite(rank) & (rank <= last)
-    weight = terms.scale * np.where(counts, terms.weight_at(np.where(counts, rank, 1.0)), 0.0)
+    assert terms is not None
+    weight = terms.scale * _weights(terms, unjudged)
     normalizer = np.broadcast_to(terms.normalizer, unjudged.segments.count)[unjudged.segments.query]
     gains = float(alone.min()), float(alone.max())
     value = terms.values()
     if metric.needs_relevant:
         value = np.where(terms.is_empty, judgments.no_relevant, value)
     return Linear(unjudged.segments, value, ratio(weight, normalizer), gains)
+
+
+def _weights(terms: Terms, unjudged: Unjudged) -> Floats:
+    """What the gain of each unjudged document is multiplied with, 0 where it is not in the first ranks."""
+    assert terms.weight_at is not None
+    last = np.inf if terms.cutoff is None else terms.cutoff
+    counts = np.isfinite(unjudged.rank) & (unjudged.rank <= last)
+    return np.where(counts, terms.weight_at(np.where(counts, unjudged.rank, 1.0)), 0.0)
 
 
 def monotone(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
@@ -334,13 +339,12 @@ def normalized(metric: Metric, judgments: Judgments, unjudged: Unjudged, params:
     alone, _ = _gains_of_grades(metric, judgments, unjudged, params)
     top = float(alone.max())
     _check_order(metric, judgments, unjudged, params, top)
-    last = np.inf if terms.cutoff is None else terms.cutoff
-    counts = np.isfinite(unjudged.rank) & (unjudged.rank <= last)
-    room = int(np.minimum(last, (best.segments.lengths + unjudged.number).max(initial=0)))
+    most = (best.segments.lengths + unjudged.number).max(initial=0)
+    room = int(most if terms.cutoff is None else np.minimum(terms.cutoff, most))
     value = Normalized(
         unjudged.segments,
         terms.total,
-        np.where(counts, terms.weight_at(np.where(counts, unjudged.rank, 1.0)), 0.0),
+        _weights(terms, unjudged),
         unjudged.below,
         Levels.of(best.segments, best.gain, top),
         ideal=np.append(0.0, np.cumsum(terms.weight_at(np.arange(1.0, room + 1)))),

@@ -12,7 +12,7 @@ from gradeval.arrays import Floats
 from gradeval.commands.compare.compare import QueryValues, comparable_metrics
 from gradeval.commands.diff.moved import ChangedQuery, GradeLevels, MovedDocument, changed_query, moved_by_grade
 from gradeval.commands.diff.options import DiffOptions
-from gradeval.commands.diff.rankings import Compared, ComparedRun, DiffedRuns, compare_rankings
+from gradeval.commands.diff.rankings import Baseline, Compared, ComparedRun, DiffedRuns, compare_rankings
 from gradeval.errors import GradevalError, OptionError
 from gradeval.evaluation.evaluator import OnErrors, check_errors, evaluate_all
 from gradeval.evaluation.plan import Plan
@@ -241,8 +241,7 @@ class _DiffBuilder:
         self.runs = {run.name: self._run(run) for run in compared.runs}
 
     def _run(self, run: ComparedRun) -> RunDiff:
-        baseline, chosen = self.compared.baseline, self.compared.chosen
-        in_both = chosen[run.in_both[chosen]]
+        baseline, in_both = self.compared.baseline, self.compared.in_both(run)
         names, tables = [*run.measures], [run.values]
         if self.judged is not None and self.levels is not None:
             counts = moved_by_grade(baseline, run, self.judged.qrels, self.levels, self.options.k)
@@ -257,7 +256,7 @@ class _DiffBuilder:
             run.path,
             [baseline.queries[q] for q in in_both.tolist()],
             values,
-            only_old=len(chosen) - len(in_both),
+            only_old=len(self.compared.chosen) - len(in_both),
             only_new=run.new_queries,
             worst=tuple(changed_query(baseline, run, q, qrels) for q in lowest.tolist()),
         )
@@ -315,24 +314,18 @@ class _DiffBuilder:
 def _notices(compared: Compared, options: DiffOptions) -> Iterator[Notice]:
     """Warnings about the lines of all runs, the depth, undefined values, and queries that only some have."""
     baseline = compared.baseline
-    sides = (
-        (baseline.name, baseline.cut, baseline.notices),
-        *((r.name, r.cut, r.notices) for r in compared.runs),
-    )
-    for name, cut, notices in sides:
-        yield from notices.renamed(name)
-        if cut:
-            yield Notice(NoticeKind.CUT, name, cut, rule=f"{options.diff_depth:,}")
+    sides: list[Baseline | ComparedRun] = [baseline, *compared.runs]
+    for side in sides:
+        yield from side.notices.renamed(side.name)
+        if side.cut:
+            yield Notice(NoticeKind.CUT, side.name, side.cut, rule=f"{options.diff_depth:,}")
     for run in compared.runs:
         missing = compared.chosen[~run.in_both[compared.chosen]]
         if len(missing):
             ids = tuple(baseline.queries[q] for q in missing[:MAX_QUERIES].tolist())
             yield Notice(NoticeKind.ONLY_OLD, run.name, len(missing), queries=ids, rule=baseline.name)
-        if run.new_queries:
-            yield Notice(
-                NoticeKind.ONLY_NEW, run.name, run.new_queries, queries=run.new_ids, rule=baseline.name
-            )
-        in_both = compared.chosen[run.in_both[compared.chosen]]
-        for name, values in zip(run.measures, run.values[:, in_both], strict=True):
+        if count := run.new_queries:
+            yield Notice(NoticeKind.ONLY_NEW, run.name, count, queries=run.new_ids, rule=baseline.name)
+        for name, values in zip(run.measures, run.values[:, compared.in_both(run)], strict=True):
             if undefined := int(np.isnan(values).sum()):
                 yield Notice(NoticeKind.UNDEFINED, run.name, undefined, name, informational=True)

@@ -111,29 +111,26 @@ def _legend(diff: Diff) -> Iterator[str]:
 
 def _side_by_side(diff: Diff, run: RunDiff, changed: ChangedQuery, digits: Digits) -> doc.Grid:
     """A row for each rank: the document of both runs there, and its rank in the other."""
-    has_grades = bool(diff.grades)
+    columns = {"id": True, "grade": bool(diff.grades), "title": bool(diff.texts), "other": True}
+    shown = [column for column, is_shown in columns.items() if is_shown]
     head = ["rank"]
     for name, other in ((diff.old, run.name), (run.name, diff.old)):
-        columns = (name, *(["grade"] if has_grades else []), *(["title"] if diff.texts else []), f"in {other}")
-        head += map(visible, columns)
+        heads = {"id": visible(name), "other": visible(f"in {other}")}
+        head += (heads.get(column, column) for column in shown)
 
     def cells(document: MovedDocument | None) -> list[str]:
         if document is None:
-            return [""] * ((len(head) - 1) // 2)
-        grade = ABSENT if document.grade is None else f"{document.grade:.15g}"
-        title = diff.texts.get(document.id, "")
-        in_other = ABSENT if document.other_rank is None else str(document.other_rank)
-        return [
-            visible(document.id),
-            *([grade] if has_grades else []),
-            *([visible(title)] if diff.texts else []),
-            in_other,
-        ]
+            return [""] * len(shown)
+        texts = {
+            "id": visible(document.id),
+            "grade": ABSENT if document.grade is None else f"{document.grade:.15g}",
+            "title": visible(diff.texts.get(document.id, "")),
+            "other": ABSENT if document.other_rank is None else str(document.other_rank),
+        }
+        return [texts[column] for column in shown]
 
     pairs = enumerate(zip_longest(changed.old, changed.new), 1)
     rows = [(str(rank), *cells(old), *cells(new)) for rank, (old, new) in pairs]
-    texts = frozenset(
-        (0, *(c for c, name in enumerate(head) if name in (visible(diff.old), visible(run.name), "title")))
-    )
+    left = frozenset(c for c, column in enumerate(["id", *shown, *shown]) if column in ("id", "title"))
     title = f"Query {visible(changed.query)}: RBO {doc.number(changed.rbo, digits)}"
-    return doc.Grid(title, tuple(head), rows, left_columns=texts)
+    return doc.Grid(title, tuple(head), rows, left_columns=left)

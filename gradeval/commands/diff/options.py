@@ -3,7 +3,7 @@
 from typing import Any
 
 from gradeval import options as opts
-from gradeval.errors import OptionError
+from gradeval.errors import OptionError, is_number
 
 HEADING = "Difference"  # of the help
 RBO_TIES = ("b", "w", "a")
@@ -13,7 +13,7 @@ _diff = opts.section(HEADING)
 
 
 def is_persistence(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1
+    return is_number(value) and 0 < value < 1
 
 
 def _cutoff(value: Any) -> int:

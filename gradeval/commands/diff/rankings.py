@@ -326,6 +326,10 @@ class Compared(NamedTuple):
     runs: Sequence[ComparedRun]
     failed: Sequence[FailedRun]
 
+    def in_both(self, run: ComparedRun) -> Ints:
+        """Which of the queries that count a run has."""
+        return self.chosen[run.in_both[self.chosen]]
+
 
 def measures_of(options: DiffOptions) -> Measures:
     """A function from pairs of lists to their values, by measure in the order of printing."""

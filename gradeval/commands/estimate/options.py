@@ -3,10 +3,11 @@
 from typing import Any
 
 from gradeval import options as opts
+from gradeval.errors import is_number
 
 
 def _is_weight(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
+    return is_number(value) and 0 <= value <= 1
 
 
 WEIGHT = "a number from 0 to 1"

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from gradeval import options as opts
-from gradeval.errors import OptionError, described
+from gradeval.errors import OptionError, described, is_number
 
 RRF, SUM, WSUM = METHODS = ("rrf", "sum", "wsum")
 MINMAX, ZMUV, NO_NORM = NORMS = ("minmax", "zmuv", "none")
@@ -32,8 +32,7 @@ def _read_weights(name: str, weights: Any) -> tuple[float, ...] | None:
 
 def _is_step(value: Any) -> bool:
     """Whether it is 1/n."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0.001 <= value <= 1 and math.isclose(round(1 / value) * value, 1)
+    return is_number(value) and 0.001 <= value <= 1 and math.isclose(round(1 / value) * value, 1)
 
 
 STEP = "1 divided by an integer up to 1000, such as 0.1"

@@ -15,7 +15,7 @@ from itertools import takewhile
 from statistics import median
 from typing import Any, NamedTuple
 
-from gradeval.errors import InputError, OptionError, described
+from gradeval.errors import InputError, OptionError, described, is_number
 from gradeval.evaluation.results import Results
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json import parse_json
@@ -163,9 +163,8 @@ def _object(line: bytes, name: str, number: int) -> dict[str, Any]:
             raise InputError(name, f"{member} must be a string, not {described(content[member])}")
     for member in _NUMBERS:
         value: Any = content.get(member)
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        is_number = is_number and abs(value) <= sys.float_info.max  # JSON has larger ones
-        if not (value is None or is_number or (member == "value" and isinstance(value, str))):
+        is_valid = is_number(value) and abs(value) <= sys.float_info.max  # JSON has larger ones
+        if not (value is None or is_valid or (member == "value" and isinstance(value, str))):
             raise InputError(name, f"{member} must be a finite number, not {described(value)}")
     return content
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from gradeval import options
 from gradeval.compare_options import CORRECTIONS, TESTS, TUKEY
-from gradeval.errors import OptionError, is_grade
+from gradeval.errors import OptionError, is_grade, is_number
 from gradeval.options import METRICS, OF_GRADES, OF_QRELS, OF_RUN, Options, OptionTable
 
 # by default
@@ -27,7 +27,7 @@ def _factor(value: Any) -> float:
 
 
 def _is_share(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1
+    return is_number(value) and 0 < value < 1
 
 
 def _count(low: int, high: int, default: int, about: str, **fields: Any) -> Any:
