@@ -40,7 +40,6 @@ from gradeval.formats.sources import Source
 from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, VALUES, Options
 from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
-from gradeval.tables.load import is_file, is_path, source_of
 from gradeval.version import __version__, document_head
 
 _SAME = 1e-9  # of a summary and the mean of its values
@@ -48,20 +47,15 @@ _SAME = 1e-9  # of a summary and the mean of its values
 
 def look_for_saved(qrels: Any, runs: Runs) -> tuple[Any, list[LabelledRun]]:
     """with_saved(), where files may be saved results."""
-    if is_path(qrels):
-        qrels = source_of(qrels)
-        if is_saved(qrels):
-            hint = "The qrels come first, then runs and saved results"
-            raise InputError(qrels.name, "this saved result is in the place of the qrels", hint=hint)
+    if isinstance(qrels, Source) and is_saved(qrels):
+        hint = "The qrels come first, then runs and saved results"
+        raise InputError(qrels.name, "this saved result is in the place of the qrels", hint=hint)
 
     def opened(run: Any) -> Any:
-        if not is_path(run) or (is_path(qrels) and is_file(run, qrels.name)):
-            return run
-        source = source_of(run)
         try:
-            return read_saved(source) if is_saved(source) else source
+            return read_saved(run) if isinstance(run, Source) and is_saved(run) else run
         except InputError as error:
-            return FailedRun(source.name, error)
+            return FailedRun(run.name, error)
 
     return qrels, [(name, opened(run)) for name, run in runs]
 
