@@ -25,15 +25,18 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Details, Level, Terms
 from gradeval.tables.tied import TieGroups, hit_precisions, precision_sums
 
-_DIVISOR = "the divisor: R, or the number of relevant documents that fit, min(R, k)"
-Norm = Annotated[str, choice(_DIVISOR, ("relevant", "min"))]
+Norm = Annotated[
+    str, choice("the divisor: R, or the number of relevant documents that fit, min(R, k)", ("relevant", "min"))
+]
 _FITS = Condition(
     "cutoff", "without @k or with norm=min", lambda given, _: given["cutoff"] is None or given["norm"] == "min"
 )
 Beta = Annotated[float, positive("the weight of the gains relative to the number of relevant documents")]
 _SMOOTHING = 1e-5  # of infAP: defines the precision where no document above was judged
-_OF_JUDGED = [IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED]
-_BPREF: dict[str, Any] = {"invariants": _OF_JUDGED, "needs_relevant": True}
+_BPREF: dict[str, Any] = {
+    "invariants": [IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED],
+    "needs_relevant": True,
+}
 
 
 @metric(

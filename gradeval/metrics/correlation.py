@@ -23,12 +23,17 @@ from gradeval.registry.params import AtK, Rel, flag, fraction
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-_CONTINUES = "the probability that the user continues to the next rank"
-Persistence = Annotated[float, fraction(_CONTINUES, example="0.9")]
+Persistence = Annotated[
+    float, fraction("the probability that the user continues to the next rank", example="0.9")
+]
 Normalize = Annotated[bool, flag("divide by the RBO of the ideal ranking, so that it scores 1")]
 NEGLIGIBLE = 40  # e^-40 of the weight of the first rank does not change a sum
-_SIGNED = [SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED]
-_CORRELATION: dict[str, Any] = {"range": (-1, 1), "invariants": _SIGNED, "undefined": True, "order_free": True}
+_CORRELATION: dict[str, Any] = {
+    "range": (-1, 1),
+    "invariants": [SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
+    "undefined": True,
+    "order_free": True,
+}
 
 
 def _normalizer(judgments: Judgments, spread: Floats) -> Floats:

@@ -25,17 +25,26 @@ from gradeval.registry.params import AtK, Top, Worth, choice, mapped, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Details, DiscountedTerms, Terms
 
-_DIVISORS = "log2(i + 1) (log2), max(1, log2(i)) (letor), i (zipf), or 1 (none)"
-_IDEAL = (
-    "the ideal ranking: the judged documents by grade (global), only documents of the largest grade (max), or "
-    "the retrieved documents by grade (local)"
-)
-_LARGEST = positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels")
+
 Discount = Annotated[
-    str, choice(f"the divisor of the gain at rank i: {_DIVISORS}", ("log2", "letor", "zipf", "none"))
+    str,
+    choice(
+        "the divisor of the gain at rank i: log2(i + 1) (log2), max(1, log2(i)) (letor), i (zipf), or 1 (none)",
+        ("log2", "letor", "zipf", "none"),
+    ),
 ]
-Ideal = Annotated[str, choice(_IDEAL, ("global", "max", "local"))]
-MaxGrade = Annotated[float | None, _LARGEST]
+Ideal = Annotated[
+    str,
+    choice(
+        "the ideal ranking: the judged documents by grade (global), only documents of the largest grade (max), "
+        "or the retrieved documents by grade (local)",
+        ("global", "max", "local"),
+    ),
+]
+MaxGrade = Annotated[
+    float | None,
+    positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels"),
+]
 
 
 @metric(

@@ -19,11 +19,14 @@ from gradeval.tables.qrels import is_relevant
 from gradeval.tables.terms import DiscountedTerms, Terms
 from gradeval.tables.tied import chance_of_hit, hit_precisions
 
-_REDUNDANCY = "the redundancy: a subtopic adds 1 - alpha times as much for each document above on it"
-Alpha = Annotated[float, below_one(_REDUNDANCY)]
+Alpha = Annotated[
+    float, below_one("the redundancy: a subtopic adds 1 - alpha times as much for each document above on it")
+]
 Beta = Annotated[float, fraction("the probability that the user continues to the next rank")]
-_OF = "the subtopics to cover: those with a relevant document, or all in the qrels"
-Of = Annotated[str, choice(_OF, ("relevant", "all"))]
+Of = Annotated[
+    str,
+    choice("the subtopics to cover: those with a relevant document, or all in the qrels", ("relevant", "all")),
+]
 Weight = Callable[[Floats], Floats]
 _OF_SUBTOPICS: dict[str, Any] = {
     "invariants": [SCALE_FREE_HITS],

@@ -33,10 +33,19 @@ def _parse_points(text: str) -> Pairs:
     return points
 
 
-_VARIANT = "φ as in the paper, or as in the code released by its authors"
-Variant = Annotated[str, choice(_VARIANT, ("paper", "released"))]
-_CONTROL = Param("control points of φ, the same for every query", _parse_points, _FORM, "0:0/9:1")
-Points = Annotated[Pairs | None, _CONTROL.replace(without="computed from each query's grades")]
+Variant = Annotated[
+    str, choice("φ as in the paper, or as in the code released by its authors", ("paper", "released"))
+]
+Points = Annotated[
+    Pairs | None,
+    Param(
+        "control points of φ, the same for every query",
+        _parse_points,
+        _FORM,
+        "0:0/9:1",
+        without="computed from each query's grades",
+    ),
+]
 
 
 def fitted_phi(judgments: Judgments, variant: str) -> RelevanceFunction:

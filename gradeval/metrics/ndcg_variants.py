@@ -24,8 +24,10 @@ from gradeval.registry.params import AtK, Gain, Pairs, Rel, Top, Worth, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
-_BASE = "the base of the logarithm, above 1; ranks up to it have no discount"
-Base = Annotated[float, positive(_BASE, aliases=("b", "beta"))]
+Base = Annotated[
+    float,
+    positive("the base of the logarithm, above 1; ranks up to it have no discount", aliases=("b", "beta")),
+]
 _IDEAL = IDEAL_IS_ONE.where(GAIN_RISES)
 _LINEAR = SCALE_FREE.where(gain="linear")
 

@@ -28,23 +28,37 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 from gradeval.tables.tied import TieGroups, chance_of_hit, first_hits
 
-_WEIGHT = "the weight of recall relative to precision: the square of van Rijsbergen's beta"
-Weight = Annotated[float, positive(_WEIGHT)]
-_NEED = "how many relevant documents must be in the first k ranks: one, or all of them"
-Need = Annotated[str, choice(_NEED, ("one", "all"))]
+Weight = Annotated[
+    float, positive("the weight of recall relative to precision: the square of van Rijsbergen's beta")
+]
+Need = Annotated[
+    str, choice("how many relevant documents must be in the first k ranks: one, or all of them", ("one", "all"))
+]
 RECALLS = tuple(n / 10 for n in range(11))
 RECALL = share("the recall level: a share of the relevant documents", after_at=True)
 Recall = Annotated[float, RECALL]
 Points = Annotated[tuple[float, ...], numbers("the recall levels", example="0/0.1/0.2", item=RECALL)]
-_ROUNDED = "to the nearest, or up if its fraction is at least 0.1"
-_ROUNDING = choice(f"how the number of documents is rounded to an integer: {_ROUNDED}", ("nearest", "up"))
-Rounding = Annotated[str, _ROUNDING]
+
+Rounding = Annotated[
+    str,
+    choice(
+        "how the number of documents is rounded to an integer: to the nearest, or up if its fraction is at least "
+        "0.1",
+        ("nearest", "up"),
+    ),
+]
 Multiple = Annotated[float, at_least(0.0, "the cutoff as a multiple of R", example="0.5", after_at=True)]
 Gained = Annotated[float, positive("the utility of a relevant document retrieved")]
 Lost = Annotated[float, negative("the utility of a non-relevant document retrieved")]
 Tolerated = Annotated[float, positive("the number of non-relevant documents whose utility is scaled to 0")]
-_WEIGHTS = "the utility of a relevant and of a non-relevant document retrieved, and of each not retrieved"
-Weights = Annotated[tuple[float, ...], numbers(_WEIGHTS, example="1/-1/0/0", count=4)]
+Weights = Annotated[
+    tuple[float, ...],
+    numbers(
+        "the utility of a relevant and of a non-relevant document retrieved, and of each not retrieved",
+        example="1/-1/0/0",
+        count=4,
+    ),
+]
 Size = Annotated[float, at_least(0.0, "the number of documents in the collection, for the last weight")]
 _OF_HITS = [IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS]
 _RANKED: dict[str, Any] = {"invariants": _OF_HITS, "needs_relevant": True}

@@ -28,8 +28,9 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 from gradeval.tables.tied import TieGroups, expected_stops
 
-_CONTINUES = "the probability that the user continues to the next rank"
-Persistence = Annotated[float, fraction(_CONTINUES, example="0.8")]
+Persistence = Annotated[
+    float, fraction("the probability that the user continues to the next rank", example="0.8")
+]
 _TABLED, _AT_ONCE = 1 << 16, 1 << 18
 _IDEAL, _HELPS = IDEAL_IS_ONE.where(GAIN_RISES), PROMOTION_HELPS.where(GAIN_RISES)
 
@@ -54,11 +55,18 @@ def _gain(text: str) -> str | Pairs:
         raise ValueError(f"binary, {error}") from None
 
 
-_ABOUT = f"{WORTH.about}; binary: 1 for relevant documents (see --rel), 0 for others"
-_GAINS = WORTH.replace(parse=_gain, about=_ABOUT, allowed=f"binary, {WORTH.allowed}")
-Gains = Annotated[str | Pairs, _GAINS]
-_LEVEL = REL.replace(about="as gain=binary, with this relevance threshold", without="determined by gain=")
-Level = Annotated[float | None, _LEVEL]
+Gains = Annotated[
+    str | Pairs,
+    WORTH.replace(
+        parse=_gain,
+        about=f"{WORTH.about}; binary: 1 for relevant documents (see --rel), 0 for others",
+        allowed=f"binary, {WORTH.allowed}",
+    ),
+]
+Level = Annotated[
+    float | None,
+    REL.replace(about="as gain=binary, with this relevance threshold", without="determined by gain="),
+]
 
 
 def _check_rbp(chosen: Mapping[str, Any]) -> None:
@@ -161,8 +169,13 @@ def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Float
     return np.where(retrieved > judged.count, below + (1 - p) * total, 0.0)
 
 
-_BY_GDEVAL = "4 as in gdeval, or the largest grade in the qrels if that is higher"
-MaxGrade = Annotated[float | None, params.positive("the largest grade of the scale", without=_BY_GDEVAL)]
+MaxGrade = Annotated[
+    float | None,
+    params.positive(
+        "the largest grade of the scale",
+        without="4 as in gdeval, or the largest grade in the qrels if that is higher",
+    ),
+]
 Decay = Annotated[float, fraction("the factor by which utility decreases with each rank")]
 _NEGLIGIBLE = 200.0  # 1 - 2^-200 is 1
 
@@ -283,12 +296,15 @@ def irbu(
     return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, lambda rank: p**rank)
 
 
-_LOWEST = "the grade with gain 0; lower grades have gain 0, and grades below 0 count as grade 0"
-_RANKS = "the number of ranks considered, however many were retrieved; 1000 as in cwl_eval"
-MinRel = Annotated[float, params.number(_LOWEST)]
+MinRel = Annotated[
+    float, params.number("the grade with gain 0; lower grades have gain 0, and grades below 0 count as grade 0")
+]
 MaxRel = Annotated[float, params.number("the grade with gain 1; higher grades have gain 1", example="3")]
 Target = Annotated[float, params.positive("the total gain that the user wants")]
-Ranks = Annotated[int, params.positive_integer(_RANKS)]
+Ranks = Annotated[
+    int,
+    params.positive_integer("the number of ranks considered, however many were retrieved; 1000 as in cwl_eval"),
+]
 Patient = Annotated[float, fraction("the probability that the user continues after a document with gain 0")]
 Gaining = tuple[Segments, Ints, Floats, Floats]
 Sums = Callable[[Floats], Floats]
