@@ -54,8 +54,7 @@ def _rows(judge: Judge, specs: Sequence[Spec]) -> Ints:
     depths = [spec.metric.last_rank(spec.params) for spec in specs]
     depth = min(max(k or np.inf for k in depths), judge.options.depth or np.inf)
     first = np.minimum(judge.reduced.retrieved, depth).astype(np.int64)
-    offsets: Ints = judge.qrels.offsets + offsets_of(first)
-    return offsets
+    return judge.qrels.offsets + offsets_of(first)
 
 
 def _limits(judgments: Judgments, spec: Spec, top: float, values: Floats) -> Floats:

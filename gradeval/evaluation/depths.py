@@ -39,8 +39,7 @@ def quantiles(depths: Ints, counts: Ints | None = None) -> Quantiles | None:
     order = depths.argsort()
     before = np.arange(1, len(depths) + 1) if counts is None else counts[order].cumsum()
     places = before.searchsorted(before[-1] * _SHARES)
-    quantiles: Quantiles = tuple(depths[order[places]].tolist())
-    return quantiles
+    return tuple(depths[order[places]].tolist())
 
 
 def depths_of(reduced: Reduced, counted: Bools, depth: int | None) -> Ints:

@@ -25,7 +25,6 @@ from gradeval.registry.params import AtK, Top, Worth, choice, mapped, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Details, DiscountedTerms, Terms
 
-
 Discount = Annotated[
     str,
     choice(

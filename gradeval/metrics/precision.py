@@ -42,8 +42,8 @@ Points = Annotated[tuple[float, ...], numbers("the recall levels", example="0/0.
 Rounding = Annotated[
     str,
     choice(
-        "how the number of documents is rounded to an integer: to the nearest, or up if its fraction is at least "
-        "0.1",
+        "how the number of documents is rounded to an integer: to the nearest, or up if its fraction is at "
+        "least 0.1",
         ("nearest", "up"),
     ),
 ]
