@@ -75,7 +75,7 @@ def fuse_command(
         refuse_options(("format_",), "is of what is printed beside a file: name it with -o OUT")
     job.open()
 
-    from gradeval.commands.fuse.fuse import FORMAT, fusing_of, write_run
+    from gradeval.commands.fuse.fuse import FORMAT, fused, write_run
     from gradeval.formats.format import writer_of
 
     if target == "-" and on_terminal() and not writer_of(to or FORMAT).is_compressible:
@@ -85,12 +85,13 @@ def fuse_command(
     evaluation = Options.of(options, without=FuseOptions.table)
     with job.running():
         labelled_runs = job.watched(LabelledRuns(map(labelled, runs)))
-        fusing = fusing_of(job.watched(qrels), labelled_runs, own, evaluation)
-        if not job.passes(fusing.notices, runs=3):
+        fusion, batches = fused(job.watched(qrels), labelled_runs, own, evaluation)
+        if not job.passes(fusion.notices, runs=3):
             return 2
         if target:
             with stream(file) as sink:
-                write_run(fusing.batches(), sink, "" if file is None else target, to)
+                documents = write_run(batches, sink, "" if file is None else target, to)
+            fusion = fusion.replace(documents=documents)
     if target != "-":
-        job.print(fusing.fusion())
+        job.print(fusion)
     return 0

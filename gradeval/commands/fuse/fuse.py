@@ -147,12 +147,17 @@ def fuse(runs: Any, qrels: Any = None, **options: Unpack[FuseKeywords]) -> Fusio
     learning methods", SIGIR 2009; sum: CombSUM of Fox and Shaw, "Combination of multiple searches", TREC-2.
     """
     evaluation = Options.of(options, without=FuseOptions.table)
-    fusing = fusing_of(qrels, separate_runs(runs), FuseOptions.of(options), evaluation)
-    return warned(fusing.fusion(Columns.joined(list(fusing.batches()))))
+    fusion, batches = fused(qrels, separate_runs(runs), FuseOptions.of(options), evaluation)
+    columns = Columns.joined(list(batches))
+    return warned(fusion.replace(columns=columns, documents=len(columns.value)))
 
 
-def fusing_of(qrels: Any, runs: Runs, options: FuseOptions, evaluation: Options) -> Fusing:
-    """Read the runs, and choose the weights where these are tuned. Raises GradevalError."""
+def fused(
+    qrels: Any, runs: Runs, options: FuseOptions, evaluation: Options
+) -> tuple[Fusion, Iterator[Columns]]:
+    """What is fused, with weights that are chosen where these are tuned; and its rows, whole queries at a time,
+    which it has not yet. Raises GradevalError.
+    """
     if options.tune is not None and qrels is None:
         raise OptionError("tune needs qrels", "tune", "qrels")
     evaluation = with_excluded(evaluation)
@@ -160,65 +165,30 @@ def fusing_of(qrels: Any, runs: Runs, options: FuseOptions, evaluation: Options)
     judged, opened = open_inputs(qrels, runs, evaluation)
     if len(opened) < 2:
         raise OptionError(f"fuse needs two or more runs, not {len(opened)}")
-    weights = options.weights or (1.0,) * len(opened)
+    weights: Sequence[float | None] = options.weights or (1.0,) * len(opened)
     if len(weights) != len(opened):
         raise OptionError(f"weights: there are {len(weights)} for {len(opened)} runs", "weights")
     jobs = evaluation.jobs or default_jobs()
     rankings = Rankings.of(names_of(opened), opened, options, jobs)
-    tuning = None if options.tune is None else tuned(rankings, judged, options, evaluation)
-    return Fusing(rankings, options, weights, tuning, jobs=jobs)
+    of_queries = np.broadcast_to(np.array(weights, np.float64), (len(rankings.queries), len(weights)))
+    tuning = None
+    if options.tune is not None:
+        tuning = tuned(rankings, judged, options, evaluation)
+        weights, of_queries = tuning.whole.weights, tuning.weights
+    elif options.method == SUM:
+        weights = [None] * len(opened)
+    of_runs = [
+        RunOfFusion(name, table.path or name, weight, len(table.columns.queries), len(table.columns.value))
+        for name, table, weight in zip(rankings.names, rankings.tables, weights, strict=True)
+    ]
+    count = len(rankings.queries)
+    fusion = Fusion("fused", _NO_ROWS, options=options, runs=tuple(of_runs), queries=count, tuning=tuning)
+    return fusion, rankings.fused(of_queries, options, jobs)
 
 
-class Fusing:
-    """Runs that were read, with their weights."""
-
-    def __init__(
-        self,
-        rankings: Rankings,
-        options: FuseOptions,
-        weights: Sequence[float],
-        tuning: Tuning | None,
-        *,
-        jobs: int,
-    ) -> None:
-        self.rankings, self.options, self.tuning, self.jobs = rankings, options, tuning, jobs
-        self.weights = weights if tuning is None else tuning.whole.weights
-        self.documents: int | None = None  # made so far
-
-    @property
-    def notices(self) -> Sequence[Notice]:
-        return () if self.tuning is None else self.tuning.comparison.notices
-
-    def batches(self) -> Iterator[Columns]:
-        """The fused run, whole queries at a time. Raises InputError(s)."""
-        shape = len(self.rankings.queries), len(self.weights)
-        every = np.broadcast_to(self.weights, shape) if self.tuning is None else self.tuning.weights
-        self.documents = 0
-        for batch in self.rankings.fused(every, self.options, self.jobs):
-            self.documents += len(batch.value)
-            yield batch
-
-    def fusion(self, columns: Columns = _NO_ROWS) -> Fusion:
-        """What was fused, when all batches are made. columns: these, where they are kept."""
-        weights = [None] * len(self.weights) if self.options.method == SUM else self.weights
-        runs = [
-            RunOfFusion(name, table.path or name, weight, len(table.columns.queries), len(table.columns.value))
-            for name, table, weight in zip(self.rankings.names, self.rankings.tables, weights, strict=True)
-        ]
-        return Fusion(
-            "fused",
-            columns,
-            options=self.options,
-            runs=tuple(runs),
-            queries=len(self.rankings.queries),
-            documents=self.documents,
-            tuning=self.tuning,
-        )
-
-
-def write_run(batches: Iterator[Columns], sink: Any, name: str, to: str | None = None) -> None:
+def write_run(batches: Iterator[Columns], sink: Any, name: str, to: str | None = None) -> int:
     """Write a run with ranks, compressed as the name of the file says. to: the format, by default that of the
-    ending, or TREC's. Raises GradevalError for what the format cannot hold.
+    ending, or TREC's. Returns how many rows it has. Raises GradevalError for what the format cannot hold.
     """
     to = to or format_by_ending(name, FORMAT)
     check_role("run", to)
@@ -236,3 +206,4 @@ def write_run(batches: Iterator[Columns], sink: Any, name: str, to: str | None =
     with compressed(sink, name) as opened:
         writer.write(checked(), opened, content)
         problems.check()
+    return problems.lines
