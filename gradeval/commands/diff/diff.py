@@ -25,6 +25,7 @@ from gradeval.registry.spec import Metrics
 from gradeval.render.document import exact
 from gradeval.render.printable import Tabular, WithNoticeGroups, warned
 from gradeval.tables.load import NOTHING_JUDGED, OpenedQrels, is_path, open_qrels, source_of
+from gradeval.tables.qrels import Qrels
 from gradeval.version import __version__, schema_of
 
 if TYPE_CHECKING:
@@ -217,98 +218,89 @@ def diff_of(
     if judging.metrics is not None and judging.qrels is None:
         raise OptionError("metrics need qrels")
     runs = runs.opened()
-    judged = NOTHING_JUDGED if judging.qrels is None else open_qrels(judging.qrels, evaluation)
-    shown = max(options.k) if options.worst or judging.qrels is not None else 0
+    has_qrels = judging.qrels is not None
+    judged = open_qrels(judging.qrels, evaluation) if has_qrels else NOTHING_JUDGED
+    shown = max(options.k) if options.worst or has_qrels else 0
     compared = compare_rankings(runs, options, evaluation, judged=judged, shown=shown)
-    builder = _DiffBuilder(compared, options, judged if judging.qrels is not None else None)
+    baseline = compared.baseline
+    levels = GradeLevels.of(judged.qrels) if has_qrels else None
+    of_runs = [_run_diff(run, compared, options, judged.qrels, levels) for run in compared.runs]
+    qrels = {"qrels": judged.qrels.path} if has_qrels else {}
+    made = Diff(
+        baseline.name,
+        baseline.qrels.path,
+        tuple(run for _, run in of_runs),
+        of_runs[0][0] if of_runs else (),
+        options,
+        grades=() if levels is None else tuple(levels.names),
+        inputs={**qrels, "options": evaluation.to_dict()},
+        noticed=(tuple(_notices(compared, options)),),
+        failed=tuple(compared.failed),
+    )
     if judging.metrics is not None:
-        builder.evaluate(runs, judging.metrics, evaluation)
-    if not builder.runs:
-        raise builder.failed[0].error
-    return builder.diff({} if text is None else text, evaluation)
+        made = _with_metrics(made, runs, judged, judging.metrics, evaluation)
+    if not made.runs:
+        raise made.failed[0].error
+    return made if text is None else _with_texts(made, text)
 
 
-class _DiffBuilder:
-    """Makes the parts of a Diff: runs, metrics and notices, then the whole."""
+def _run_diff(
+    run: ComparedRun, compared: Compared, options: DiffOptions, qrels: Qrels, levels: GradeLevels | None
+) -> tuple[tuple[str, ...], RunDiff]:
+    """The names of the measures, and their values. levels: by which documents that moved are counted."""
+    baseline, in_both = compared.baseline, compared.in_both(run)
+    counts = {} if levels is None else moved_by_grade(baseline, run, qrels, levels, options.k)
+    values = np.concatenate([run.values, *(count[None] for count in counts.values())])[:, in_both]
+    lowest = in_both[np.argsort(values[0], kind="stable")][: options.worst]
+    return (*run.measures, *counts), RunDiff(
+        run.name,
+        run.path,
+        [baseline.queries[q] for q in in_both.tolist()],
+        values,
+        only_old=len(compared.chosen) - len(in_both),
+        only_new=run.new_queries,
+        worst=tuple(changed_query(baseline, run, q, qrels) for q in lowest.tolist()),
+    )
 
-    def __init__(self, compared: Compared, options: DiffOptions, judged: OpenedQrels | None) -> None:
-        self.compared, self.options, self.judged = compared, options, judged
-        self.failed = list(compared.failed)
-        self.notices = list(_notices(compared, options))
-        self.levels = None if judged is None else GradeLevels.of(judged.qrels)
-        self.measures: tuple[str, ...] = ()
-        self.metrics: tuple[str, ...] = ()
-        self.runs = {run.name: self._run(run) for run in compared.runs}
 
-    def _run(self, run: ComparedRun) -> RunDiff:
-        baseline, in_both = self.compared.baseline, self.compared.in_both(run)
-        names, tables = [*run.measures], [run.values]
-        if self.judged is not None and self.levels is not None:
-            counts = moved_by_grade(baseline, run, self.judged.qrels, self.levels, self.options.k)
-            names += counts
-            tables += [values[None] for values in counts.values()]
-        self.measures = tuple(names)
-        values = np.concatenate(tables)[:, in_both]
-        lowest = in_both[np.argsort(values[0], kind="stable")][: self.options.worst]
-        qrels = (self.judged or NOTHING_JUDGED).qrels
-        return RunDiff(
-            run.name,
-            run.path,
-            [baseline.queries[q] for q in in_both.tolist()],
-            values,
-            only_old=len(self.compared.chosen) - len(in_both),
-            only_new=run.new_queries,
-            worst=tuple(changed_query(baseline, run, q, qrels) for q in lowest.tolist()),
-        )
-
-    def evaluate(self, runs: DiffedRuns, metrics: Metrics, evaluation: Options) -> None:
-        """Add the differences of metrics. Raises GradevalError for those of the old run."""
-        specs, left_out = comparable_metrics(metrics)
-        results = evaluate_all(Plan(specs, evaluation, is_part=True), self.judged, [runs.old, *runs.new])
-        for failed in results.failed:
-            if failed.path == self.compared.baseline.qrels.path:
-                raise failed.error
-        values = QueryValues.of(results, specs)
-        self.metrics = tuple(metric.name for metric in values.metrics)
-        self.notices += [*left_out, *results.notices]
-        known_failed = {run.path for run in self.failed}
-        self.failed += (run for run in results.failed if run.path not in known_failed)
-        unread = list(range(1, len(values.runs)))
-        for run in list(self.runs.values()):
-            r = next((r for r in unread if values.paths[r] == run.path), None)
-            if r is None:
-                del self.runs[run.name]
-                continue
+def _with_metrics(
+    diff: Diff, runs: DiffedRuns, judged: OpenedQrels, metrics: Metrics, evaluation: Options
+) -> Diff:
+    """With the differences of metrics. Raises GradevalError for those of the old run."""
+    specs, left_out = comparable_metrics(metrics)
+    results = evaluate_all(Plan(specs, evaluation, is_part=True), judged, [runs.old, *runs.new])
+    for failed in results.failed:
+        if failed.path == diff.path:
+            raise failed.error
+    values = QueryValues.of(results, specs)
+    unread = list(range(1, len(values.runs)))
+    of_runs = []
+    for run in diff.runs:
+        r = next((r for r in unread if values.paths[r] == run.path), None)
+        if r is not None:
             unread.remove(r)
             queries = list(values.queries)
-            changed = replace(run, judged_queries=queries, differences=values.differences(0, r))
-            self.runs[run.name] = changed
+            of_runs.append(replace(run, judged_queries=queries, differences=values.differences(0, r)))
+    known_failed = {run.path for run in diff.failed}
+    return replace(
+        diff,
+        runs=tuple(of_runs),
+        metrics=tuple(metric.name for metric in values.metrics),
+        noticed=((*diff.notices, *left_out, *results.notices),),
+        failed=(*diff.failed, *(run for run in results.failed if run.path not in known_failed)),
+    )
 
-    def diff(self, text: Any, evaluation: Options) -> Diff:
-        """text: that of diff(), or none."""
-        documents = {
-            document.id
-            for run in self.runs.values()
-            for changed in run.worst
-            for document in (*changed.old, *changed.new)
-        }
-        texts = read_texts(source_of(text), documents) if is_path(text) else dict(text)
-        if is_path(text) and documents and not texts:
-            self.notices.append(Notice(NoticeKind.NO_TITLES, source_of(text).name, 0, rule=NO_TITLE))
-        qrels = {} if self.judged is None else {"qrels": self.judged.qrels.path}
-        return Diff(
-            self.compared.baseline.name,
-            self.compared.baseline.qrels.path,
-            tuple(self.runs.values()),
-            self.measures,
-            self.options,
-            metrics=self.metrics,
-            grades=() if self.levels is None else tuple(self.levels.names),
-            texts=texts,
-            inputs={**qrels, "options": evaluation.to_dict()},
-            noticed=(tuple(self.notices),),
-            failed=tuple(self.failed),
-        )
+
+def _with_texts(diff: Diff, text: Any) -> Diff:
+    """With the texts of the documents that are shown. text: that of diff()."""
+    if not is_path(text):
+        return replace(diff, texts=dict(text))
+    worst = [changed for run in diff.runs for changed in run.worst]
+    documents = {document.id for changed in worst for document in (*changed.old, *changed.new)}
+    texts = read_texts(source_of(text), documents)
+    notice = Notice(NoticeKind.NO_TITLES, source_of(text).name, 0, rule=NO_TITLE)
+    notices = diff.notices if texts or not documents else (*diff.notices, notice)
+    return replace(diff, texts=texts, noticed=(notices,))
 
 
 def _notices(compared: Compared, options: DiffOptions) -> Iterator[Notice]:
