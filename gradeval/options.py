@@ -309,6 +309,10 @@ class LaterIds:
     def choose(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
         """The ids, given those of all queries of the qrels, and the name of these."""
 
+    @abstractmethod
+    def unchecked(self) -> tuple[str, ...]:
+        """The ids, where those of the qrels are not known."""
+
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""

@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager, nullcontext, suppress
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from gradeval.evaluation.results import FailedRun
     from gradeval.formats.output import AppendedFile, OutputFile
-    from gradeval.formats.sources import Watch
+    from gradeval.formats.sources import Source, Watch
     from gradeval.render.printable import Printable
 
 PATIENCE = 1.0  # seconds before progress is shown
@@ -448,7 +448,6 @@ class QueryIds(LaterIds):
     def choose(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
         """Raises OptionError for no ids, and InputError for a file with others than those judged."""
         from gradeval.formats.lines import read_query_ids
-        from gradeval.formats.sources import Source
 
         ids = self._listed
         if self._is_file:
@@ -456,19 +455,25 @@ class QueryIds(LaterIds):
             if ids and queries.issuperset(ids):
                 self.notices.append(Notice(NoticeKind.AMBIGUOUS_IDS, self.text, 1))
             else:
-                ids = read_query_ids(Source(self.text), queries, qrels)
+                ids = read_query_ids(self._source, queries, qrels)
         return self._some(ids)
 
     def unchecked(self) -> tuple[str, ...]:
         """The ids, where nothing can be compared with those of the qrels. Raises OptionError."""
         from gradeval.formats.lines import read_ids
-        from gradeval.formats.sources import Source
 
         if self._is_file and self._listed:
             message = f"a file has this name, and an id may; ./{self.text} names the file"
             raise errors.OptionError(f"--query-ids {self.text}: {message}")
-        fields = (fields for _, fields in read_ids(Source(self.text))) if self._is_file else ()
+        fields = (fields for _, fields in read_ids(self._source)) if self._is_file else ()
         return self._some(self._listed or tuple(dict.fromkeys(chain.from_iterable(fields))))
+
+    @cached_property
+    def _source(self) -> Source:
+        """The file, which may be a pipe that is read twice."""
+        from gradeval.formats.sources import Source  # imported only when needed
+
+        return Source(self.text)
 
     def unknown(self, error: errors.UnknownQueryError) -> errors.OptionError:
         no_file = f", nor is there a file '{self.text}'" if len(self._listed) == 1 else ""

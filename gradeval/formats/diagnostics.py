@@ -50,11 +50,13 @@ class LineProblems(Record):
     def of(
         cls, lines: Ints, message: str | Callable[[int], str], hint: str | Callable[[int], str] = ""
     ) -> LineProblems:
-        """A problem with each of the lines. message(i), hint(i): of the i-th, called only for those shown."""
+        """A problem with each of the lines, -1 for data without lines. message(i), hint(i): of the i-th, called
+        only for those shown.
+        """
 
         def problem(i: int) -> Problem:
             texts = (text if isinstance(text, str) else text(i) for text in (message, hint))
-            return Problem(int(lines[i]), *texts)
+            return Problem(None if lines[i] < 0 else int(lines[i]), *texts)
 
         first = tuple(map(problem, np.argsort(lines, kind="stable")[:SHOWN].tolist()))
         every = partial(map, problem, range(len(lines))) if len(lines) > SHOWN else None

@@ -104,7 +104,8 @@ def format_by_ending(path: str, otherwise: str = "") -> str:
             return name
     if otherwise:
         return otherwise
-    raise OptionError(f"cannot infer a format from {path}: choose one of {', '.join(WRITTEN_FORMATS)}")
+    formats = ", ".join(WRITTEN_FORMATS)
+    raise OptionError(f"cannot infer a format from {path}. Choose one with --to (in Python to=): {formats}")
 
 
 # --- rules of detection that several formats share

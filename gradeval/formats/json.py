@@ -805,8 +805,8 @@ def lists_columns(lists: Lists, chosen: Chosen) -> Columns:
     queries = [query for query, rows in zip(lists.queries, objects, strict=True) for _ in rows]
     columns = _columns_of_objects([*chain.from_iterable(objects)], chosen, queries)
     columns = columns.replace(problems=columns.problems.changed(at))
-    if not lists.lines:
-        return columns.replace(lines=len(queries))
+    if not lists.lines:  # of a file read whole, whose rows have no lines
+        return columns.replace(line=np.full(len(columns.value), -1), lines=len(queries))
     line = np.repeat(np.array(lists.line, np.int64), np.diff(bounds))[columns.line]
     columns = columns.replace(line=line, lines=lists.lines, first=lists.first, last=lists.last)
     return columns.without_rows(lists.problems + columns.problems)

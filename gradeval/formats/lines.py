@@ -169,10 +169,19 @@ def read_weights(source: Source) -> dict[str, float]:
         if query in weights:
             problems.append(Problem(number, f"query {named(query)} has a weight already"))
         elif reason := _why_no_weight(value):
-            problems.append(Problem(number, f"the weight {named(weight)} {reason}"))
+            hint = _header_of("weight") if value != value and number == rows[0][0] else ""
+            problems.append(Problem(number, f"the weight {named(weight)} {reason}", hint))
         weights.setdefault(query, value)
     LineProblems.listed(problems).check(source.name)
     return weights
+
+
+def _header_of(kind: str) -> str:
+    """The hint of a first line that is no data: the names of the columns of a header."""
+    from gradeval.formats.csv import USUAL_NAMES  # imported only when needed
+
+    queries = ", ".join(chain.from_iterable(USUAL_NAMES["query"]))
+    return f"A header has a column of queries ({queries}) and one named {kind}"
 
 
 def _why_no_weight(value: float) -> str:

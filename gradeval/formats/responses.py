@@ -8,7 +8,7 @@ scores; where none of a response has a score, as those sorted by a field, their 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, starmap
 from typing import Any, NamedTuple
 
@@ -27,10 +27,13 @@ _OF_SOLR = {"responseHeader", "grouped"}
 # of a response
 _MEMBERS = {"took", "timed_out", "_shards", "hits", "error", "aggregations", "response", *_OF_SOLR}
 _POSITION = "position"  # of a hit among those of its query, from 1
-_NAME_ONE = """Give the id of its query with --query-ids (query_ids=), or add it: jq '{"QUERY": .}'"""
+_NAME_ONE = (
+    "Give the id of its query with --query-ids (query_ids=), where a command has this option, or add it: jq "
+    """'{"QUERY": .}'"""
+)
 _NAME_ALL = (
-    "Give the ids of their queries in order with --query-ids (query_ids=), or add them: jq {}"
-    """'[["QUERY1", "QUERY2"], {}] | transpose | map({{(.[0]): .[1]}}) | add'"""
+    "Give the ids of their queries in order with --query-ids (query_ids=), where a command has this option, or "
+    """add them: jq {}'[["QUERY1", "QUERY2"], {}] | transpose | map({{(.[0]): .[1]}}) | add'"""
 )
 _FORGIVE = "Search again, or use the hits that there are: jq 'del(.. | objects | .{})'"
 _UNGROUP = "Search with group.main=true, or: jq '.response.docs = [.grouped[].groups[].doclist.docs[]]'"
@@ -91,14 +94,20 @@ def table(source: Source, number: str, options: Options) -> BlockTable:
         else:
             hits.append(of_response)
     LineProblems.listed(problems).check(source.name)
-    queries = _queries(responses, options.query_ids, source.name)
+    ids: Any = options.query_ids
+    if not isinstance(ids, LaterIds):
+        ids = _queries(responses, ids, source.name)
     if not any(hits):
         raise InputError(source.name, "no data: no response has hits")
     names = [*dict.fromkeys(chain.from_iterable(hit for hit in chain(*hits) if isinstance(hit, dict)))]
     chosen = _choose(names, dict(options.columns), source.name)
     documents = [_ranked(of_response, chosen) for of_response in hits]
-    lists = Lists(responses.paths, queries, documents)
-    return chosen_table(source, names, chosen, lists_columns, lambda: iter([lists]))
+
+    def lists() -> Iterator[Lists]:
+        queries = _queries(responses, ids.unchecked(), source.name) if isinstance(ids, LaterIds) else ids
+        yield Lists(responses.paths, queries, documents)
+
+    return chosen_table(source, names, chosen, lists_columns, lists)
 
 
 def _responses_of(source: Source) -> _Responses:
@@ -140,8 +149,6 @@ def _queries(responses: _Responses, query_ids: Any, name: str) -> list[Any]:
     if not responses.names_missing:
         return [*responses.queries]
     count = len(responses.contents)
-    if isinstance(query_ids, LaterIds):  # before any is known, for the names of the members alone
-        return [*map(str, range(count))]
     engine = _engine(responses.contents[0]) if count else _ELASTIC
     if not isinstance(query_ids, tuple):
         message = f"this is a response of {engine}, which does not name its query"

@@ -410,14 +410,15 @@ class JudgmentRows(_Repeated, eq=False):
         def message(i: int) -> str:
             row, before = int(again[i]), int(first[i])
             document = f"document {shown(documents[row])}"
-            where = f"in line {int(line[before]) + 1}"
-            if line[row] == line[before]:  # as all of a JSON file of one line, which does not name them
+            where = f" in line {int(line[before]) + 1}"
+            if line[row] == line[before]:  # as all of a JSON file of one line, or of lists, which has none
                 query = int(np.searchsorted(self.qrels.offsets, row, "right")) - 1
                 document += f" of query {shown(self.qrels.queries[query])}"
-                where = "in this line"
+                where = "" if line[row] < 0 else " in this line"
             if same_grade:
-                return f"{document} is judged before, {where}, with the same grade"
-            return f"{document} has grade {grade[row]:g} here and {grade[before]:g} before {where}"
+                place = f",{where}," if where else ""
+                return f"{document} is judged before{place} with the same grade"
+            return f"{document} has grade {grade[row]:g} here and {grade[before]:g} before{where}"
 
         # the first one says what to do about all
         return LineProblems.of(line[again], message, lambda i: MERGE_HINT if i == 0 and not same_grade else "")

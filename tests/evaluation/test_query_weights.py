@@ -236,6 +236,14 @@ def test_wrong_files(tmp_path: Path) -> None:
         f"{path}:5: the weight '1e308' is too large: the largest is 1e150",
         f"{path}:6: the weight '1e-322' is too close to 0: the smallest above 0 is 1e-150",
     ]
+    path.write_text("# traffic\ntopic,importance\n1,2\n2,x\n")
+    header = (
+        "A header has a column of queries (queryid, qid, topicid, userid, uid, query, topic, user, querytext)"
+    )
+    assert error_of(InputErrors, gradeval.evaluate, QRELS, RUN, "RR", query_weights=path).splitlines() == [
+        f"{path}:2: the weight 'importance' is not a number from 0. {header} and one named weight",
+        f"{path}:4: the weight 'x' is not a number from 0",
+    ]
     path.write_text("# traffic\n1 2\n2 3\n")
     what = r"weights: no line has a tab. Write 'query TAB weight' lines, or CSV"
     raises(GradevalError, what, gradeval.evaluate, QRELS, RUN, "RR", query_weights=path)

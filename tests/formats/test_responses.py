@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from cli.command import gradeval as command
 from helpers import each, each_row, error_of, raises
 
 import gradeval
@@ -285,3 +286,43 @@ def test_dicts_with_names_of_members(name):
     assert gradeval.evaluate({name: {name: 1}}, run, "RR").run(0)["RR"] == 1
     record = [{"query_id": name, "doc_id": name, "score": 1.0, "took": 5, "status": 200, "hits": 3}]
     assert gradeval.evaluate({name: {name: 1}}, record, "RR").run(0)["RR"] == 1
+
+
+def test_duplicates_of_lists_are_named(tmp_path):
+    """Their files have no lines: those of a JSON text that is read whole."""
+    path = tmp_path / "file"
+    twice = search(("a", 3.0), ("b", 2.0), ("a", 1.0))
+    best = "--duplicates best (in Python duplicates='best') takes the best score"
+    for content, ids in (({"q": ["b", "a", "b"]}, None), ([SORTED, twice], ["r", "q"])):
+        path.write_bytes(written(content, 1))
+        document = "b" if ids is None else "a"
+        judged = {"q": {"a": 1}, "r": {"a": 1}}
+        error = error_of(gradeval.InputError, gradeval.evaluate, judged, path, "RR", query_ids=ids)
+        assert error == f"{path}: duplicate document '{document}' for query 'q'. {best}"
+    rated = [{"query": "q", "ratings": [{"docId": "a", "rating": 1}, {"docId": "a", "rating": 2}]}]
+    path.write_bytes(written(rated))
+    expected = f"{path}: document 'a' of query 'q' has grade 2 here and 1 before. {MERGE_HINT}"
+    assert error_of(gradeval.InputError, gradeval.read_qrels, path) == expected
+
+
+def test_query_ids_of_commands_without_judgments(tmp_path, monkeypatch):
+    """They name the responses, and are not numbers of them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r.json").write_bytes(written([SCORED, SORTED]))
+    (tmp_path / "r.csv").write_text("query,document,score\n1,b,2\n1,é,1\n0,b,2\n0,a,1\n")
+    for ids in ("1,0", "./ids"):
+        (tmp_path / "ids").write_text("1\n0\n")
+        done = command("diff", "r.json", "r.csv", "--query-ids", ids, "-q", "-f", "csv")
+        values = [line.split(",") for line in done.out.splitlines() if ",same@1," in line]
+        assert [row[1:] for row in values] == [
+            ["1", "same@1", "0"],
+            ["0", "same@1", "1"],
+            ["all", "same@1", "0.5000"],
+        ]
+        done = command("pool", "r.json", "--query-ids", ids, "-f", "csv")
+        assert [line.split(",")[:2] for line in done.out.splitlines()[1:3]] == [["1", "é"], ["1", "b"]]
+    for line in ("diff r.json r.csv", "fuse r.json r.csv", "convert r.json x.csv"):
+        assert (
+            "with --query-ids (query_ids=), where a command has this option, or add them"
+            in command(*line.split()).err
+        )

@@ -101,7 +101,7 @@ def test_wrong_usage():
         ("validate - -", "'-' can be given once only"),
         ("validate bad --max-errors x", "not an integer"),
         ("convert r -", "choose a format with --to"),
-        ("convert r x.txt", "cannot infer a format from x.txt"),
+        ("convert r x.txt", "cannot infer a format from x.txt. Choose one with --to (in Python to=): "),
         ("convert r r --to csv", "OUT r: it is one of the input files"),
         ("convert r no/x.csv", "OUT no/x.csv: directory"),
         ("convert q x.csv --top 3", "from runs only"),
