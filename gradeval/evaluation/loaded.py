@@ -28,7 +28,7 @@ from gradeval.formats.json import parse_json
 from gradeval.formats.lines import read_text
 from gradeval.notices import Notices
 from gradeval.options import Options
-from gradeval.registry.spec import parse
+from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import is_path, source_of
 
 
@@ -94,12 +94,11 @@ def joined(runs: Sequence[tuple[str | None, SavedResult]], *, with_stated: bool 
     that have a summary alone. Raises InputError for results of other qrels or options than the first.
     """
     first = runs[0][1]
-    has_means = any(run.summary is not None for run in first.runs)
-    specs = specs_where(is_summarized, first.metrics) if has_means else specs_of_saved(first)
-    if with_stated and not has_means and first.runs:
-        stated = set.intersection(*(set(run.stated) for run in first.runs))
-        specs = [spec for spec in parse(first.metrics) if spec in specs or str(spec) in stated]
-    common, left_out = common_metrics(runs) if len(runs) > 1 else (specs, Notices())
+    left_out = Notices()
+    if len(runs) > 1:
+        common, left_out = common_metrics(runs)
+    else:
+        common = _specs_of(first, with_stated)
     queries = tuple(dict.fromkeys(query for _, saved in runs for run in saved.runs for query in run.queries))
     results = Results(
         "",
@@ -120,6 +119,17 @@ def joined(runs: Sequence[tuple[str | None, SavedResult]], *, with_stated: bool 
         joined_runs = [run.replace(bounds=None) for run in joined_runs]
     notices = dict.fromkeys(notice for _, saved in runs for notice in saved.notices)
     return results.replace(runs=tuple(joined_runs), given_notices=Notices((*notices, *left_out)))
+
+
+def _specs_of(saved: SavedResult, with_stated: bool) -> list[Spec]:
+    """Its metrics. with_stated: those too that have a summary alone."""
+    if any(run.summary is not None for run in saved.runs):
+        return specs_where(is_summarized, saved.metrics)
+    specs = specs_of_saved(saved)
+    if not with_stated or not saved.runs:
+        return specs
+    stated = set.intersection(*(set(run.stated) for run in saved.runs))
+    return [spec for spec in parse(saved.metrics) if spec in specs or str(spec) in stated]
 
 
 def _as_run_result(run: SavedRun, results: Results) -> RunResult:
