@@ -27,7 +27,7 @@ _NAMES = {
     "evaluation.training": "score_arrays",
     "notices": "EvaluationWarning",
     "registry.pages": "list_metrics",
-    "tables.load": "read_qrels read_run",
+    "tables.read": "read_qrels read_run",
     "version": "__version__",
 }
 _MODULES = ("plot", "pytrec_eval", "spark", "study")

@@ -40,8 +40,8 @@ from gradeval.evaluation.loaded import load as load
 from gradeval.evaluation.training import score_arrays as score_arrays
 from gradeval.notices import EvaluationWarning as EvaluationWarning
 from gradeval.registry.pages import list_metrics as list_metrics
-from gradeval.tables.load import read_qrels as read_qrels
-from gradeval.tables.load import read_run as read_run
+from gradeval.tables.read import read_qrels as read_qrels
+from gradeval.tables.read import read_run as read_run
 from gradeval.version import __version__ as __version__
 
 __all__ = [

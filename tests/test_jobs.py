@@ -29,8 +29,8 @@ from gradeval.errors import (
     UnknownQueryError,
     UnsuitableOptionError,
 )
-from gradeval.evaluation import evaluator
-from gradeval.evaluation.evaluator import Evaluation, evaluate_all
+from gradeval.evaluation import evaluation
+from gradeval.evaluation.evaluation import Evaluation, evaluate_all
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.score import score
@@ -79,7 +79,7 @@ def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
         fork = os.fork
         monkeypatch.setattr(os, "fork", lambda: forks.append(fork()) or forks[-1])
         monkeypatch.setattr(process, "may_fork", True)
-        monkeypatch.setattr(evaluator, "_WORTH_PROCESSES", 0)
+        monkeypatch.setattr(evaluation, "_WORTH_PROCESSES", 0)
         monkeypatch.setattr(threading, "active_count", lambda: 1)  # pytest-xdist has some
         for jobs in (2, 11):
             assert evaluated(jobs) == whole
@@ -91,7 +91,7 @@ def test_a_process_that_ends_takes_its_run_only(tmp_path, monkeypatch):
     """The others are printed, and kept by batch --resume."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(process, "may_fork", True)
-    monkeypatch.setattr(evaluator, "_WORTH_PROCESSES", 1)
+    monkeypatch.setattr(evaluation, "_WORTH_PROCESSES", 1)
     monkeypatch.setattr(threading, "active_count", lambda: 1)  # pytest-xdist has some
     names, parent, evaluated = ("a", "b", "c", "d"), os.getpid(), []
     Path("q").write_text("1 0 x 1\n")

@@ -84,7 +84,7 @@ def eval_command(
     names it in the results; a NAME contains no '/'. With -f jsonl the values of a run are printed as soon as
     they are there.
     """
-    from gradeval.evaluation.evaluator import evaluate_all
+    from gradeval.evaluation.evaluation import evaluate_all
     from gradeval.evaluation.groups import group_notices, positions_of_groups
     from gradeval.evaluation.plan import Plan
     from gradeval.evaluation.runs import with_saved

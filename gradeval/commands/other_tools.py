@@ -140,7 +140,7 @@ def trec_eval_command(
         raise click.UsageError("-l must not be negative: documents with grades below 0 count as unjudged.")
     input_files()
 
-    from gradeval.evaluation.evaluator import complete, evaluate_all
+    from gradeval.evaluation.evaluation import complete, evaluate_all
     from gradeval.evaluation.plan import Plan
     from gradeval.formats.lines import read_zscores
     from gradeval.notices import MAX_QUERIES, Notice, NoticeKind
@@ -263,7 +263,7 @@ def ir_measures_command(
         raise click.UsageError("-n requires -q: nothing would be printed.")
     input_files()
 
-    from gradeval.evaluation.evaluator import complete, evaluate_all
+    from gradeval.evaluation.evaluation import complete, evaluate_all
     from gradeval.evaluation.plan import Plan
     from gradeval.registry.measures import parse_ir_measures
     from gradeval.registry.spec import parse

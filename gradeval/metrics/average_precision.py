@@ -22,7 +22,8 @@ from gradeval.registry.invariants import (
 from gradeval.registry.metric import Kind, metric
 from gradeval.registry.params import AtK, Gain, Rel, choice, positive
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.terms import Details, Level, Terms
+from gradeval.tables.levels import Level
+from gradeval.tables.terms import Details, Terms
 from gradeval.tables.tied import TieGroups, hit_precisions, precision_sums
 
 Norm = Annotated[

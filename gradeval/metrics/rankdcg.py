@@ -14,7 +14,8 @@ from gradeval.registry.invariants import (
 )
 from gradeval.registry.metric import metric
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.terms import Details, DiscountedTerms, LevelGroup, Terms
+from gradeval.tables.levels import LevelGroup
+from gradeval.tables.terms import Details, DiscountedTerms, Terms
 
 
 @metric(

@@ -38,7 +38,7 @@ from gradeval.evaluation.caveats import (
     unscaled_notices,
 )
 from gradeval.evaluation.depths import cutoff_notices, depths_of, quantiles, with_depths
-from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.evaluation import complete
 from gradeval.evaluation.outcome import SHOWN_IDS, Evaluated, ReducedRun, evaluate, no_common_query
 from gradeval.evaluation.plan import EvaluationSetting, Plan, chosen_queries
 from gradeval.evaluation.results import BOUNDS, TIE_RANGE, FailedRun, Results, RunResult, Summary, position_of

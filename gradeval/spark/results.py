@@ -22,7 +22,7 @@ from gradeval.compare_options import MAXT, OF_SUMS, CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, described, named
 from gradeval.evaluation.bounds import check_bounds
 from gradeval.evaluation.caveats import left_out_of_groups
-from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.evaluation import complete
 from gradeval.evaluation.plan import with_levels
 from gradeval.evaluation.runs import check_labels
 from gradeval.evaluation.score import check_expected

@@ -30,7 +30,7 @@ from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.format import format_of
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import run_columns
-from gradeval.options import ALL_FEATURES, DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, OF_SCORES, Options, takes
+from gradeval.options import ALL_FEATURES, DEFAULT_TIES, LETOR_TIES, OF_SCORES, Options
 from gradeval.records import Record
 from gradeval.tables.excluded import excluded
 from gradeval.tables.qrels import Qrels
@@ -40,8 +40,6 @@ from gradeval.tables.reduction import AnyTotal, Reduced, Total, collect, collect
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
     from gradeval.formats.memory import Data, Nested
-    from gradeval.keywords import ReadQrels, ReadRun, Unpack
-
 _DEFAULTS = Options()
 _NO_IDS = Ids.of([])
 _SHOWN = 20  # columns that an error names
@@ -135,50 +133,10 @@ class Run(Record, eq=False):
             has_rows = has_rows or len(columns.value) > 0
             return keep(columns)
 
-        columns = _joined(table.replace(columns=kept), jobs)
+        columns = joined(table.replace(columns=kept), jobs)
         if not has_rows:
             raise no_data(table.name, columns.lines, columns.left_out)
         return columns
-
-
-@takes(Options.rows(within=OF_QRELS))
-def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:
-    """Read judgments once, for several calls of evaluate().
-
-        >>> qrels = gradeval.read_qrels("qrels.txt")
-        >>> gradeval.evaluate(qrels, "bm25.run", "AP")
-
-    qrels: what evaluate() takes. options: qrels_format, qrels_feature, groups, columns and jobs of
-    options.Options; and features, those of a LETOR file that are runs.
-    Raises GradevalError: InputError for data, OptionError for options.
-    """
-    chosen = Options(**options)
-    check_inputs([("qrels", qrels)], chosen)
-    return open_qrels(qrels, chosen, hashes=True)
-
-
-@takes(Options.rows(within=OF_RUN))
-def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
-    """Read a run once, for several calls of evaluate(), whatever the judgments.
-
-        >>> run = gradeval.read_run("bm25.run")
-        >>> gradeval.evaluate("qrels.txt", {"bm25": run}, "AP")
-
-    run: a path, {query: {document: score}}, tuples (query, document, score), or a data frame. options:
-    run_format, groups, columns, split, ignore_identical_ids, max_passage, duplicates and jobs of
-    options.Options; and features, one, of a LETOR file.
-    Raises GradevalError: InputError for data, OptionError for options.
-    """
-    chosen = Options(**options)
-    if isinstance(run, RunTable):
-        return run
-    run = as_file(run, "run")
-    check_inputs([("run", run)], chosen)
-    opened, *further = open_all([("run", run)], NOTHING_JUDGED, chosen)
-    if further:
-        raise OptionError(f"features must be the one feature of {source_of(run).name} that is the run")
-    columns = _joined(opened.opened(), chosen.jobs or default_jobs())
-    return RunTable(opened.path if is_path(run) else None, columns, opened.ties, opened.collapse)
 
 
 def _evaluated(table: BlockTable, options: Options) -> BlockTable:
@@ -236,7 +194,7 @@ def _table(
     return (_without_excluded if role == "qrels" else _evaluated)(table, options)
 
 
-def _joined(table: BlockTable, jobs: int) -> Columns:
+def joined(table: BlockTable, jobs: int) -> Columns:
     """All rows of a source. Raises InputError(s)."""
     if table.is_whole:
         rows = _rows(table)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from helpers import each
 
-from gradeval.evaluation import evaluator
-from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation import evaluation
+from gradeval.evaluation.evaluation import evaluate_all
 from gradeval.evaluation.outcome import Evaluated, ReducedRun
 from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.options import Options
@@ -56,14 +56,14 @@ def test_a_list_of_runs() -> None:
 def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was printed when a run had been evaluated is there before the next one is."""
     shown: list[int] = []
-    out, evaluate = Path("out"), evaluator.evaluate_run
+    out, evaluate = Path("out"), evaluation.evaluate_run
     out.touch()
 
     def watched(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluated:
         shown.append(len(out.read_text().splitlines()))
         return evaluate(setting, run, jobs)
 
-    monkeypatch.setattr(evaluator, "evaluate_run", watched)
+    monkeypatch.setattr(evaluation, "evaluate_run", watched)
     monkeypatch.setattr("gradeval.cli.job.write", lambda text, *_, **__: out.open("a").write(text))
     runs = [f"runs/r{i}.run" for i in range(5)]
     assert gradeval("q", *runs, "-m", "AP RR", "-f", "jsonl", "--quiet", "-j", "1").code == 0
@@ -75,13 +75,13 @@ def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_failed_run_is_reported_at_once_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[str] = []
-    evaluate = evaluator.evaluate_run
+    evaluate = evaluation.evaluate_run
 
     def watched(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluated:
         events.append(run.name)
         return evaluate(setting, run, jobs)
 
-    monkeypatch.setattr(evaluator, "evaluate_run", watched)
+    monkeypatch.setattr(evaluation, "evaluate_run", watched)
     monkeypatch.setattr("gradeval.cli.job.echo_error", events.append)
     Path("bad").write_text("q1 Q0 a 1 x t\n")
     done = gradeval("q", "r", "none", "bad", "runs/r1.run", "-m", "AP", "--quiet", "-j", "1")

@@ -136,7 +136,7 @@ IN_A_DESTRUCTOR = """
 import os, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background ignores
 from gradeval import __main__
-from gradeval.evaluation import evaluator
+from gradeval.evaluation import evaluation
 
 class Interrupts:
     def __del__(self):
@@ -145,7 +145,7 @@ class Interrupts:
 def evaluate_all(*args, **options):
     Interrupts()
 
-evaluator.evaluate_all = evaluate_all
+evaluation.evaluate_all = evaluate_all
 __main__.main()
 """
 

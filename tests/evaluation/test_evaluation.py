@@ -20,7 +20,7 @@ import gradeval
 from gradeval import Evaluator, InputError, OptionError, evaluate, read_qrels, read_run
 from gradeval.compare_options import CompareOptions
 from gradeval.evaluation import caveats
-from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.evaluation import evaluate_all
 from gradeval.evaluation.plan import Plan
 from gradeval.formats.sources import Source
 from gradeval.notices import EvaluationWarning, Notices

@@ -19,7 +19,7 @@ from helpers import each, error_of
 import gradeval
 from gradeval.commands.batch import batch as batch_module
 from gradeval.errors import InputError
-from gradeval.evaluation.evaluator import complete, evaluate_all
+from gradeval.evaluation.evaluation import complete, evaluate_all
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import with_saved

@@ -11,7 +11,7 @@ from helpers import each, each_row, error_of
 
 import gradeval
 from gradeval.errors import InputError
-from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.evaluation import evaluate_all
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import with_saved

@@ -14,7 +14,7 @@ import gradeval
 from gradeval import evaluate, report
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, NoExpectedValueError
-from gradeval.evaluation.evaluator import Evaluation
+from gradeval.evaluation.evaluation import Evaluation
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.score import has_expected, score

@@ -30,7 +30,7 @@ from gradeval.errors import (
     visible,
 )
 from gradeval.evaluation.depths import with_depths
-from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.evaluation import evaluate_all
 from gradeval.evaluation.plan import Plan, with_files
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, position_of, signature_of
 from gradeval.evaluation.runs import with_saved

@@ -20,7 +20,7 @@ from gradeval.errors import GradevalError, InputError, MetricError, OptionError,
 from gradeval.evaluation.bounds import check_bounds
 from gradeval.evaluation.caveats import left_out_of_groups
 from gradeval.evaluation.depths import Quantiles, apart
-from gradeval.evaluation.evaluator import OnErrors, accepted, check_errors, evaluate_all, joined_errors
+from gradeval.evaluation.evaluation import OnErrors, accepted, check_errors, evaluate_all, joined_errors
 from gradeval.evaluation.groups import group_notices, positions_of_groups
 from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.outcome import no_common_query

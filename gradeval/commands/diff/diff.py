@@ -14,7 +14,7 @@ from gradeval.commands.diff.moved import ChangedQuery, GradeLevels, MovedDocumen
 from gradeval.commands.diff.options import DiffOptions
 from gradeval.commands.diff.rankings import Baseline, Compared, ComparedRun, DiffedRuns, compare_rankings
 from gradeval.errors import GradevalError, OptionError
-from gradeval.evaluation.evaluator import OnErrors, check_errors, evaluate_all
+from gradeval.evaluation.evaluation import OnErrors, check_errors, evaluate_all
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import FailedRun, failed_to_dicts
 from gradeval.evaluation.runs import separate_runs

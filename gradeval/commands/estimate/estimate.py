@@ -14,7 +14,7 @@ from gradeval.commands.compare.compare import ComparedMetric, QueryValues, compa
 from gradeval.commands.estimate.options import EstimateOptions
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, OptionError, first_names, named
-from gradeval.evaluation.evaluator import OnErrors, check_errors, complete, evaluate_all
+from gradeval.evaluation.evaluation import OnErrors, check_errors, complete, evaluate_all
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import FailedRun, Results, Runs, failed_to_dicts

@@ -33,6 +33,7 @@ from gradeval.render.printable import Tabular, WithNotices, warned
 from gradeval.tables.assumed import completed
 from gradeval.tables.excluded import with_excluded
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.levels import Level, LevelGroup
 from gradeval.tables.load import (
     Run,
     check_inputs,
@@ -47,7 +48,7 @@ from gradeval.tables.load import (
 )
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import reduce_columns
-from gradeval.tables.terms import DiscountedTerms, Level, LevelGroup, RelevanceFunction, Terms
+from gradeval.tables.terms import DiscountedTerms, RelevanceFunction, Terms
 
 if TYPE_CHECKING:
     from gradeval.keywords import Runs, Unpack

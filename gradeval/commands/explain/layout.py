@@ -31,7 +31,7 @@ from gradeval.render.document import (
     signed,
 )
 from gradeval.render.table import text_width
-from gradeval.tables.terms import Level
+from gradeval.tables.levels import Level
 from gradeval.version import document_head
 
 _TITLE_WIDTH = 60

@@ -17,7 +17,7 @@ from gradeval.commands.fuse.rankings import Candidates, Rankings
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation.caveats import Outcome, caveats_of_all
-from gradeval.evaluation.evaluator import Collected, Evaluation
+from gradeval.evaluation.evaluation import Collected, Evaluation
 from gradeval.evaluation.outcome import Evaluated, ReducedRun, evaluate, no_common_query
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.score import weighted_means

@@ -32,7 +32,7 @@ from gradeval.commands.history.history import Window, means_of, records
 from gradeval.compare_options import ALL, CompareOptions, Groups
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
 from gradeval.evaluation.bounds import check_bounds
-from gradeval.evaluation.evaluator import complete, evaluate_all
+from gradeval.evaluation.evaluation import complete, evaluate_all
 from gradeval.evaluation.groups import results_of_groups
 from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.plan import Plan

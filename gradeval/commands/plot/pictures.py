@@ -28,7 +28,7 @@ from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.commands.study.tables import Row, Study, StudyTable, spaced
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, named, visible
-from gradeval.evaluation.evaluator import OnErrors, accepted, check_errors, evaluate_all
+from gradeval.evaluation.evaluation import OnErrors, accepted, check_errors, evaluate_all
 from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results, notices_warned

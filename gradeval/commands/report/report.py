@@ -31,7 +31,7 @@ from gradeval.commands.explain.explain import explained as explained_by
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import InputError, InputErrors, OptionError, visible
-from gradeval.evaluation.evaluator import OnErrors, check_errors, complete
+from gradeval.evaluation.evaluation import OnErrors, check_errors, complete
 from gradeval.evaluation.plan import with_files
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, notices_warned, position_of
 from gradeval.evaluation.runs import path_of, separate_runs, with_saved

@@ -20,7 +20,7 @@ from gradeval.commands.study.tables import Row, Study, StudyTable, averaged_metr
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, GradevalError, InputError, MetricError, OptionError
 from gradeval.evaluation.caveats import caveats, relevance_notices
-from gradeval.evaluation.evaluator import OnErrors, check_errors, joined_errors
+from gradeval.evaluation.evaluation import OnErrors, check_errors, joined_errors
 from gradeval.evaluation.outcome import Evaluated, ReducedRun, check_common, evaluate, no_common_query
 from gradeval.evaluation.plan import EvaluationSetting, Plan, chosen_queries, weights_of, with_ids
 from gradeval.evaluation.results import FailedRun

@@ -27,7 +27,7 @@ from gradeval.commands.study.tables import (
     spaced,
 )
 from gradeval.errors import MetricError, OptionError
-from gradeval.evaluation.evaluator import OnErrors, accepted, check_errors, evaluate_all
+from gradeval.evaluation.evaluation import OnErrors, accepted, check_errors, evaluate_all
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs

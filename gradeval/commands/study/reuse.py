@@ -13,7 +13,7 @@ from gradeval.commands.study.options import REUSE_METRICS, ReuseOptions
 from gradeval.commands.study.tables import Row, Study, StudyTable, averaged_metrics
 from gradeval.errors import InputError, OptionError, first_names, named
 from gradeval.evaluation.caveats import judged_share
-from gradeval.evaluation.evaluator import OnErrors, check_errors
+from gradeval.evaluation.evaluation import OnErrors, check_errors
 from gradeval.evaluation.runs import separate_runs
 from gradeval.formats.lines import read_teams
 from gradeval.options import OF_RUNS, Options, takes

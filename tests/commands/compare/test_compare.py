@@ -27,7 +27,7 @@ from gradeval.commands.compare.compare import (
 from gradeval.commands.compare.layout import interval, letters
 from gradeval.compare_options import CORRECTIONS, TESTS, CompareOptions, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError
-from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.evaluation import evaluate_all
 from gradeval.evaluation.plan import Plan
 from gradeval.notices import Notice, NoticeKind
 from gradeval.options import Options

@@ -16,7 +16,7 @@ from cli.command import QRELS, RUN, fails, gradeval
 
 from gradeval import GradevalError, process
 from gradeval import report as gradeval_report
-from gradeval.evaluation import evaluator
+from gradeval.evaluation import evaluation
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
 
@@ -106,7 +106,7 @@ def test_errors(monkeypatch):
 def test_a_pipe_beside_runs_that_are_worth_processes(monkeypatch):
     """It is read twice, so it is not read by a process whose copy is lost."""
     monkeypatch.setattr(process, "may_fork", True)
-    monkeypatch.setattr(evaluator, "_WORTH_PROCESSES", 1)
+    monkeypatch.setattr(evaluation, "_WORTH_PROCESSES", 1)
     monkeypatch.setattr(threading, "active_count", lambda: 1)  # pytest-xdist has some
     lines = (f"q1 Q0 x{rank} {rank} {-rank} t\n" for rank in range(5000))  # more than a pipe holds
     Path("long.run").write_text(RUN + "".join(lines))

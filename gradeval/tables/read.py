@@ -1,0 +1,64 @@
+"""Qrels and runs that are read once, for several calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradeval.arrays.threads import default_jobs
+from gradeval.errors import OptionError
+from gradeval.options import OF_QRELS, OF_RUN, Options, takes
+from gradeval.tables.load import (
+    NOTHING_JUDGED,
+    OpenedQrels,
+    RunTable,
+    as_file,
+    check_inputs,
+    is_path,
+    joined,
+    open_all,
+    open_qrels,
+    source_of,
+)
+
+if TYPE_CHECKING:
+    from gradeval.keywords import ReadQrels, ReadRun, Unpack
+
+
+@takes(Options.rows(within=OF_QRELS))
+def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:
+    """Read judgments once, for several calls of evaluate().
+
+        >>> qrels = gradeval.read_qrels("qrels.txt")
+        >>> gradeval.evaluate(qrels, "bm25.run", "AP")
+
+    qrels: what evaluate() takes. options: qrels_format, qrels_feature, groups, columns and jobs of
+    options.Options; and features, those of a LETOR file that are runs.
+    Raises GradevalError: InputError for data, OptionError for options.
+    """
+    chosen = Options(**options)
+    check_inputs([("qrels", qrels)], chosen)
+    return open_qrels(qrels, chosen, hashes=True)
+
+
+@takes(Options.rows(within=OF_RUN))
+def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
+    """Read a run once, for several calls of evaluate(), whatever the judgments.
+
+        >>> run = gradeval.read_run("bm25.run")
+        >>> gradeval.evaluate("qrels.txt", {"bm25": run}, "AP")
+
+    run: a path, {query: {document: score}}, tuples (query, document, score), or a data frame. options:
+    run_format, groups, columns, split, ignore_identical_ids, max_passage, duplicates and jobs of
+    options.Options; and features, one, of a LETOR file.
+    Raises GradevalError: InputError for data, OptionError for options.
+    """
+    chosen = Options(**options)
+    if isinstance(run, RunTable):
+        return run
+    run = as_file(run, "run")
+    check_inputs([("run", run)], chosen)
+    opened, *further = open_all([("run", run)], NOTHING_JUDGED, chosen)
+    if further:
+        raise OptionError(f"features must be the one feature of {source_of(run).name} that is the run")
+    columns = joined(opened.opened(), chosen.jobs or default_jobs())
+    return RunTable(opened.path if is_path(run) else None, columns, opened.ties, opened.collapse)
