@@ -70,6 +70,11 @@ class Ratings(Record, eq=False):
         return OF_TWO if self.raters == 2 else ALPHAS
 
     @property
+    def scaled(self) -> Floats:
+        """The levels as shares of the largest magnitude, if that is above 1."""
+        return self.levels / max(float(np.abs(self.levels).max()), 1.0)
+
+    @property
     def units(self) -> list[float]:
         """What each statistic is rounded relative to: the range of the grades for their difference, or 1."""
         return [float(np.ptp(self.levels)) if name == "difference" else 1.0 for name in self.names]
@@ -121,7 +126,7 @@ class Ratings(Record, eq=False):
         Source: Cohen, "A coefficient of agreement for nominal scales", 1960; "Weighted kappa", 1968.
         """
         documents = pairs.sum(axis=1)
-        value = self.levels / max(float(np.abs(self.levels).max()), 1.0)
+        value = self.scaled
         p, q = (counts[:, rater] / documents[:, None] for rater in (0, 1))
         means = [(shares * value).sum(axis=1) for shares in (p, q)]
         spread = (
@@ -151,7 +156,7 @@ class Ratings(Record, eq=False):
         n = counts.sum(axis=1)
         varies = np.count_nonzero(counts, axis=1) > 1  # where not, the mean may differ from them by rounding
         mean_rank = (np.cumsum(counts, axis=1) - counts / 2) / n[:, None]
-        value = np.broadcast_to(self.levels / max(float(np.abs(self.levels).max()), 1.0), counts.shape)
+        value = np.broadcast_to(self.scaled, counts.shape)
         observed = [(pairs * (self.first != self.second)).sum(axis=1)]
         expected = [(counts * (n[:, None] - counts)).sum(axis=1)]
         for position in (mean_rank, value):

@@ -340,23 +340,25 @@ def _first_ranks(pairs: RankedPairs, cutoffs: Sequence[int]) -> Mapping[str, Flo
     at_most = np.minimum(np.arange(1, width + 1), longest[:, None])
     overlap = np.where(at_most > 0, both / np.maximum(at_most, 1), 1.0)
     in_place = pairs.counted_to(old[old == new], width, old == new)
-    moved = {"up": new < old, "down": new > old}
-    values = {}
+    values: dict[str, Floats] = {}
     for k in dict.fromkeys([1, *cutoffs]):
         retrieved = np.minimum(pairs.lengths, k)
         common = both[:, k - 1]
         is_even = retrieved[0] == retrieved[1]
-        values[f"overlap@{k}"] = overlap[:, k - 1]
-        values[f"jaccard@{k}"] = ratio(common, retrieved.sum(axis=0) - common, empty=1.0)
-        values[f"AO@{k}"] = overlap[:, :k].mean(axis=1)
-        values[f"same@{k}"] = is_even & (in_place[:, k - 1] == retrieved[0])
-        values[f"same_set@{k}"] = is_even & (common == retrieved[0])
-        values[f"new@{k}"] = retrieved[1] - common
-        values[f"lost@{k}"] = retrieved[0] - common
         within = np.maximum(old, new) <= k
-        for name, rows in moved.items():
-            values[f"{name}@{k}"] = np.bincount(pairs.query[rows & within], minlength=pairs.count)
-    return {name: value.astype(np.float64) for name, value in values.items()}
+        measures = {
+            "overlap": overlap[:, k - 1],
+            "jaccard": ratio(common, retrieved.sum(axis=0) - common, empty=1.0),
+            "AO": overlap[:, :k].mean(axis=1),
+            "same": is_even & (in_place[:, k - 1] == retrieved[0]),
+            "same_set": is_even & (common == retrieved[0]),
+            "new": retrieved[1] - common,
+            "lost": retrieved[0] - common,
+            "up": np.bincount(pairs.query[within & (new < old)], minlength=pairs.count),
+            "down": np.bincount(pairs.query[within & (new > old)], minlength=pairs.count),
+        }
+        values |= {f"{name}@{k}": value.astype(np.float64) for name, value in measures.items()}
+    return values
 
 
 # --- rank correlation

@@ -174,6 +174,11 @@ class QueryValues:
         return tuple(run.path for run in self.compared)
 
     @cached_property
+    def by_name(self) -> dict[str, ComparedMetric]:
+        """The metrics by their names."""
+        return {metric.name: metric for metric in self.metrics}
+
+    @cached_property
     def replicates(self) -> tuple[Replicates, ...]:
         """Those of each system; nothing where runs are compared."""
         return tuple(run.replicates for run in self.compared if run.replicates is not None)
@@ -272,7 +277,7 @@ class QueryValues:
 
     def metric(self, named: str | Spec | Measure) -> int:
         """The position of a metric, by any spelling. Raises MetricError."""
-        names = [column.name for column in self.metrics]
+        names = list(self.by_name)
         spellings = [str(named)] if named in names else list(map(str, parse(str(named))))
         if len(spellings) == 1 and spellings[0] in names:
             return names.index(spellings[0])
@@ -512,7 +517,7 @@ class Comparison(WithNotices, Tabular):
         content = {
             **document_head("comparison", "comparison_format"),
             **self.inputs,
-            "metrics": [metric.name for metric in self.values.metrics],
+            "metrics": list(self.values.by_name),
             "warnings": list(lines(self.notices, self.runs_read)),
             "notices": [notice.to_dict() for notice in self.notices],
             "settings": self.settings(),
@@ -534,7 +539,7 @@ class Comparison(WithNotices, Tabular):
 
     def _by_run(self, numbers: Floats) -> dict[str, dict[str, Any]]:
         """{run: {metric: number}} of numbers (R, M)."""
-        names = [metric.name for metric in self.values.metrics]
+        names = self.values.by_name
         rows = (dict(zip(names, row, strict=True)) for row in exact(numbers.tolist()))
         return dict(zip(self.values.runs, rows, strict=True))
 
@@ -548,8 +553,8 @@ class Comparison(WithNotices, Tabular):
                 run[self.judged.name] = share
         for run, of_system in zip(runs, values.replicates, strict=False):
             spread = exact(of_system.spread(values.weights).tolist())
-            names = [metric.name for metric in values.metrics]
-            run |= {"replicates": list(of_system.runs), "spread": dict(zip(names, spread, strict=True))}
+            of_metrics = dict(zip(values.by_name, spread, strict=True))
+            run |= {"replicates": list(of_system.runs), "spread": of_metrics}
         return runs
 
     def _section_to_dict(self, section: Section) -> dict[str, Any]:
@@ -710,7 +715,7 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
 
 
 def notices_of(results: Results, values: QueryValues) -> Notices:
-    return results.notices.of_metrics({column.name for column in values.metrics})
+    return results.notices.of_metrics({*values.by_name})
 
 
 def compare_values(
@@ -743,7 +748,7 @@ def compare_values(
     if judged is not None:
         all_notices += judged.notices(values.runs)
         # it is shown beside the comparisons only where runs differ in it, and where it is not among them
-        if not judged.differs or judged.name in [column.name for column in values.metrics]:
+        if not judged.differs or judged.name in values.by_name:
             judged = None
     return Comparison(
         values=values,

@@ -401,7 +401,7 @@ def _compared(comparison: Comparison, sections: Sequence[Section]) -> Iterator[d
         "alpha": f"{chosen.alpha:g}",
         "seed": chosen.seed if chosen.test in RANDOM_TESTS or chosen.used_correction == MAXT else "",
     }
-    metrics = {metric.name: metric for metric in comparison.values.metrics}
+    metrics = comparison.values.by_name
     shares = {} if judged is None else dict(zip(comparison.values.runs, judged.means.tolist(), strict=True))
     for section in sections:
         for pair in section.comparisons:
@@ -480,7 +480,7 @@ def _changes(comparison: Comparison) -> tuple[list[Column], list[dict[str, Any]]
         Column("value", "value", NUMBER),
         Column("difference", "difference", SIGNED),
     ]
-    metrics = {metric.name: metric for metric in comparison.values.metrics}
+    metrics = comparison.values.by_name
     return columns, [{**change, "metric": metrics[change["metric"]]} for change in comparison.changes]
 
 
@@ -546,8 +546,8 @@ def bounds_sentences(comparison: Comparison, digits: Digits) -> list[str]:
 
 def _could_be(comparison: Comparison, pair: PairComparison, missing: MissingJudgments, digits: Digits) -> str:
     """What judgments could make of a difference."""
-    [display] = (metric.display for metric in comparison.values.metrics if metric.name == pair.metric)
-    difference = f"{display} of {pair.run} − {pair.baseline} is {signed(pair.difference, digits)}"
+    metric = comparison.values.by_name[pair.metric]
+    difference = f"{metric.display} of {pair.run} − {pair.baseline} is {signed(pair.difference, digits)}"
     if not missing.unjudged or missing.unjudged_first is None or missing.settled is None:
         return f"{difference}: no document that counts is unjudged."
     documents = many(missing.unjudged, "document", "documents")

@@ -535,7 +535,7 @@ def _made(report: Report) -> list[tuple[str, str]]:
     return [
         *([("command", visible(report.command))] if report.command else []),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
-        ("metrics", " ".join(column.name for column in report.values.metrics)),
+        ("metrics", " ".join(report.values.by_name)),
         ("options", ", ".join(options) or "defaults"),
         ("ties", ", ".join(dict.fromkeys(run.ties for run in report.results.runs))),
         *(("signature", visible(text)) for text in report.results.signatures(report.specs)),

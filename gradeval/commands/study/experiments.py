@@ -160,7 +160,7 @@ def swaps(
 def _finding_of_swaps(distances: Sequence[Row]) -> str:
     depends: dict[str, bool] = {}
     for _, metric, distance, noise, *_ in distances:
-        is_above = isinstance(distance, float) and isinstance(noise, float) and distance > noise
+        is_above = float(distance or 0) > float(noise or 0)
         depends[str(metric)] = depends.get(str(metric), False) or is_above
     above, within = (", ".join(name for name in depends if depends[name] is value) for value in (True, False))
     parts = [f"The distance is above the noise, so the number of levels matters, for {above}"] if above else []
