@@ -121,23 +121,12 @@ def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
     limits = outcome.lower_bound, outcome.upper_bound
     bounds = " to ".join("+" * (limit > 0) + text(limit) for limit in limits)
     bounds = ABSENT if math.isnan(outcome.lower_bound) else bounds
-    of_bounds = {"bound text": text(outcome.bound), "bounds text": bounds}
-    return {"value text": value, **of_bounds, "margin text": margin}
+    bound = text(outcome.bound)
+    return {"value text": value, "bound text": bound, "bounds text": bounds, "margin text": margin}
 
 
 _MARGIN = ColumnKind(lambda value, digits: nonzero(value, plain(value, digits), TOLERANCE), number)
 _VERDICT = WORD.replace(shown=lambda text, digits: Cell(text, bold=text != "held"))
-_CHECKS = [
-    Column("check", "check", NAME),
-    *data_columns("kind metric"),
-    *(Column("", name, key=f"{name} text") for name in ("value", "bound", "margin")),
-    *data_columns("value bound", NUMBER),
-    Column("margin", "", _MARGIN),
-    *data_columns("mean baseline_mean low high", NUMBER),
-    Column("n", ""),
-    Column("verdict", "verdict", _VERDICT),
-    Column("reason", ""),
-]
 _BOUNDS = [
     Column("", "bounds of margin", key="bounds text"),
     *data_columns("lower_bound upper_bound", BOUND),
@@ -146,8 +135,18 @@ _BOUNDS = [
 
 def _checks(report: gate.GateReport) -> list[Column]:
     """The columns of checks."""
-    at = [column.name for column in _CHECKS].index("n")
-    return [*_CHECKS[:at], *_BOUNDS, *_CHECKS[at:]] if report.has_bounds else _CHECKS
+    return [
+        Column("check", "check", NAME),
+        *data_columns("kind metric"),
+        *(Column("", name, key=f"{name} text") for name in ("value", "bound", "margin")),
+        *data_columns("value bound", NUMBER),
+        Column("margin", "", _MARGIN),
+        *data_columns("mean baseline_mean low high", NUMBER),
+        *_BOUNDS * report.has_bounds,
+        Column("n", ""),
+        Column("verdict", "verdict", _VERDICT),
+        Column("reason", ""),
+    ]
 
 
 _WORST = [
