@@ -785,8 +785,8 @@ def _section(
     """
     counted = int((~np.isnan(values.values)).any(axis=(0, 1)).sum())
     metrics = range(len(values.metrics)) if options.anova else ()
-    anova = (_anova(values, m, values.shortfalls(options.min_coverage)) for m in metrics)
     shortfalls = tuple(values.shortfalls(options.min_coverage))
+    anova = (_anova(values, m, shortfalls) for m in metrics)
     return Section(
         group, counted, means, tuple(_compared(values, pairs, options)), tuple(anova), shortfalls=shortfalls
     )

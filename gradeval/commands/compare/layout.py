@@ -275,8 +275,11 @@ def mean_cells(
     that are excluded.
     """
     texts = {run: mean if isinstance(mean, str) else number(mean, digits) for run, mean in means.items()}
-    numbers = {run: mean for run, mean in means.items() if not isinstance(mean, str) and run not in excluded}
-    defined = [(mean, texts[run]) for run, mean in numbers.items() if mean == mean]
+    defined = [
+        (mean, texts[run])
+        for run, mean in means.items()
+        if not isinstance(mean, str) and run not in excluded and mean == mean
+    ]
     higher = metric.higher_is_better
     best = None if higher is None or len(defined) < 2 else (max if higher else min)(defined)[1]
     return [
@@ -316,9 +319,9 @@ def shared_letters(comparison: Comparison, section: Section) -> Marks:
             if pair.metric == metric.name and pair.verdict
         ]
         alike = alike_sets(len(best_first), different)
-        for r in best_first:
-            shared = [index for index, part in enumerate(alike) if position[runs[r]] in part]
-            marks[runs[r], metric.name] = joined(shared, letters(len(alike)))
+        for run, place in position.items():
+            shared = [index for index, part in enumerate(alike) if place in part]
+            marks[run, metric.name] = joined(shared, letters(len(alike)))
     return marks
 
 

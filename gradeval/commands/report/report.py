@@ -419,7 +419,7 @@ def _failures(results: Results) -> list[str]:
 # --- what is there without JavaScript
 
 
-def _summary(report: Report, digits: Digits) -> list[tuple[Grid, bool]]:
+def _summary(report: Report, digits: Digits) -> Iterator[tuple[Grid, bool]]:
     """The tables of means, differences and intervals, each with whether its marks are letters of runs."""
     names = [visible(column.display) for column in report.values.metrics]
     percent = f"{report.options.confidence:g} %"
@@ -427,21 +427,22 @@ def _summary(report: Report, digits: Digits) -> list[tuple[Grid, bool]]:
         [run], [of_run] = report.values.runs, report.values.means
         means = [number(mean, digits) for mean in of_run.tolist()]
         rows = list(zip(names, means, _ends_of_means(report, 0, digits), strict=True))
-        of_all = Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows)
-        return [(of_all, False), *((grid, False) for grid in _means_of_groups(report, digits))]
+        yield Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows), False
+        yield from ((grid, False) for grid in _means_of_groups(report, digits))
+        return
     several = report.comparison.options.all_pairs
-    sections = report.comparison.sections
-    table, differences = means_and_differences(report.comparison, digits, sections[0], several)
-    grids = [(table, several)]
+    first, *of_groups = report.comparison.sections
+    table, differences = means_and_differences(report.comparison, digits, first, several)
+    yield table, several
     if report.interval:
         runs = enumerate(map(visible, report.values.runs))
         intervals = [(run, *_ends_of_means(report, r, digits)) for r, run in runs]
-        grids.append((Grid(f"{percent} intervals of the means", ("run", *names), intervals), False))
-    grids.append((differences, False))
-    for section in sections[1:]:
-        of_group, of_pairs = means_and_differences(report.comparison, digits, section, several)
-        grids += [(of_group, several), (of_pairs, False)]
-    return grids
+        yield Grid(f"{percent} intervals of the means", ("run", *names), intervals), False
+    yield differences, False
+    for section in of_groups:
+        table, differences = means_and_differences(report.comparison, digits, section, several)
+        yield table, several
+        yield differences, False
 
 
 def _means_of_groups(report: Report, digits: Digits) -> Iterator[Grid]:

@@ -94,10 +94,10 @@ class _Teams(NamedTuple):
         """Raises InputError(s) for a run that is none of these."""
         team_of: Mapping[str, str] = {}
         if teams is not None:
-            source = "teams" if isinstance(teams, Mapping) else source_of(teams)
-            team_of = teams if isinstance(teams, Mapping) else read_teams(source_of(teams))
+            is_file = not isinstance(teams, Mapping)
+            team_of = read_teams(source_of(teams)) if is_file else teams
             if unknown := [run for run in team_of if run not in runs]:
-                path = source if isinstance(source, str) else source.name
+                path = source_of(teams).name if is_file else "teams"
                 hint = f"The runs are {first_names(map(named, runs), 5)}"
                 raise InputError(path, f"there is no run {named(unknown[0])}", hint=hint)
         of_runs = [str(team_of.get(run, run)) for run in runs]
