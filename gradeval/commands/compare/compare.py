@@ -651,8 +651,8 @@ def evaluate_to_compare(
         check_bounds(specs)
     judged = [] if options.judged_only else [judged_spec(specs, opened)]
     extra = [*(spec for spec in more if spec not in judged), *judged]
-    plan = Plan(specs, options, extra=extra, shows_queries=shows_queries, hashes=hashes)
-    results = evaluate_all(plan.replace(keeps_unjudged=bounds), qrels, opened)
+    plan = Plan(specs, options, extra=extra, shows_queries=shows_queries, hashes=hashes, keeps_unjudged=bounds)
+    results = evaluate_all(plan, qrels, opened)
     return results.replace(given_notices=Notices((*results.notices, *left_out))), specs
 
 

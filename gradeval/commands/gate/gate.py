@@ -567,8 +567,15 @@ def evaluate_to_gate(
     if bounds:
         options.replace(bounds=True)  # which is an error with options that leave no bounds
         check_bounds(compared)
-    plan = Plan(compared, options, extra=list(dict.fromkeys(extra)), shows_queries=True, hashes=hashes)
-    results = evaluate_all(plan.replace(keeps_unjudged=bounds), qrels, runs)
+    plan = Plan(
+        compared,
+        options,
+        extra=list(dict.fromkeys(extra)),
+        shows_queries=True,
+        hashes=hashes,
+        keeps_unjudged=bounds,
+    )
+    results = evaluate_all(plan, qrels, runs)
     if not results.failed and len(results.runs) != len(runs):
         path, count = Counter(result.path for result in results.runs).most_common(1)[0]
         raise InputError(path, f"it has {count} runs, and a gate judges one. Save the results of one run")
