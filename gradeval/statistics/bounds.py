@@ -80,6 +80,10 @@ class OfDocuments(OpenValues, eq=False):
         numbers = {name: np.repeat(getattr(self, name)[query], segments.count) for name in self.of_queries}
         return self.replace(segments=segments, coefficient=coefficient, **numbers)
 
+    def weight(self, coefficient: Floats) -> Floats:
+        """The lower the weight of a document, the more a judgment of 0 raises the lowest value."""
+        return coefficient
+
     def minus(self, other: OpenValues) -> OpenValues:
         if not isinstance(other, type(self)):
             return super().minus(other)
@@ -90,6 +94,10 @@ class Linear(OfDocuments, eq=False):
     """base + the sum of the coefficients times x, each x from the lowest gain to the highest."""
 
     gains: tuple[float, float] = (0.0, 1.0)
+
+    def weight(self, coefficient: Floats) -> Floats:
+        low, high = (coefficient * gain for gain in self.gains)
+        return np.minimum(low, high)
 
     def limit(self, sign: float) -> Floats:
         low, high = (sign * self.coefficient * gain for gain in self.gains)

@@ -22,6 +22,7 @@ from gradeval.tables.reduction import Reduced
 from gradeval.tables.unjudged import Unjudged
 
 _ZERO = 1e-12  # a sum of bounds that is not above it may be 0
+_AHEAD = 64  # judgments whose gains are found at a time
 _SAME = 12  # decimals: what is computed in another order may end in another last digit
 
 
@@ -157,7 +158,8 @@ class OpenJudgments(Record, eq=False):
             open_queries.append(one)
         order, gains, forecast = _greedy(open_queries, low)
         mean = float(differences.sum()) / self.queries
-        return Decision(np.array(order, np.int64), np.array(gains) / self.queries, forecast, mean)
+        is_fixed = not (differences.any() or difference.coefficient.any())
+        return Decision(np.array(order, np.int64), np.array(gains) / self.queries, forecast, mean, is_fixed)
 
     def _open_difference(self, sign: float, by_query: Sequence[tuple[int, Ints]]) -> OfDocuments:
         """The second run's values less those of the first, with the sign turned if it is -1, as functions of
@@ -202,51 +204,77 @@ class Decision(Record, eq=False):
     gain: Floats  # of each, in the unit of the mean
     forecast: int | None  # how many decide the sign if all turn out 0; None where these do not
     difference: float
+    is_fixed: bool  # whether the difference of each query is 0, whatever the judgments
 
 
 class _OpenQuery:
-    """A query of which some documents are not judged."""
+    """A query of which some documents are not judged.
+
+    Of two documents the one with the lower weight raises the lowest difference more when it is judged 0: in any
+    world without it, the other can take its grade. So documents are judged in the order of their weights.
+    """
 
     def __init__(self, query: int, rows: Ints, difference: OfDocuments) -> None:
         """rows: of the documents, by id."""
-        self.query, self.rows, self._difference = query, rows, difference
+        self.query, self._difference = query, difference
         documents = difference.segments.offsets[query : query + 2]
-        self.coefficients = difference.coefficient[slice(*documents.tolist())]
-        self.low = float(self._lowest(self.coefficients[None])[0])
-        self._judged = np.empty(0)  # the lowest difference with each document judged 0, when gains() found it
+        coefficients = difference.coefficient[slice(*documents.tolist())]
+        weight = difference.weight(coefficients).round(_SAME)
+        # of the documents that are not judged, in the order in which they will be
+        self.place = weight.argsort(kind="stable")  # by id
+        self.rows, self.coefficients, self.weight = (
+            values[self.place] for values in (rows, coefficients, weight)
+        )
+        # the lowest difference now, and with all judged 0
+        self.low, self._closed = self._lowest([self.coefficients, coefficients[:0]]).tolist()
+        self._next = np.empty(0)  # the lowest differences with one more judged 0, two more, …
 
-    def _lowest(self, coefficients: Floats) -> Floats:
-        """The lowest difference with each of several sets of documents, (C, n) -> (C,)."""
-        cases, size = coefficients.shape
-        segments = Segments(np.arange(cases + 1) * size)
-        return -self._difference.cases(self.query, segments, coefficients.ravel()).limit(-1.0)
+    def _lowest(self, coefficients: Sequence[Floats]) -> Floats:
+        """The lowest difference with each of several sets of documents."""
+        segments = Segments(offsets_of([len(of_set) for of_set in coefficients]))
+        return -self._difference.cases(self.query, segments, np.concatenate(coefficients)).limit(-1.0)
 
-    def gains(self) -> Floats:
-        """How far each document raises the lowest difference when it is judged 0. Those with one coefficient
-        have one gain. Where the lowest difference is below 0, one that can only raise it has no part in it.
-        """
-        coefficients, first, class_of = np.unique(self.coefficients, return_index=True, return_inverse=True)
-        lowest = np.full(len(coefficients), self.low)
-        tried = np.flatnonzero((coefficients < 0) | (self.low > 0))
-        if len(tried):
-            lowest[tried] = self._lowest(np.array([np.delete(self.coefficients, at) for at in first[tried]]))
-        self._judged = lowest[class_of]
-        gains: Floats = (self._judged - self.low).round(_SAME)
-        return gains
+    def gains(self) -> tuple[Ints, Floats]:
+        """The rows, by id, and how far each alone raises the lowest difference when it is judged 0."""
+        _, first, class_of = np.unique(self.weight, return_index=True, return_inverse=True)
+        gains = np.zeros(len(first))
+        for begin in range(0, len(first), _AHEAD):
+            part = first[begin : begin + _AHEAD]
+            lowest = self._lowest([np.delete(self.coefficients, at) for at in part])
+            gains[begin : begin + _AHEAD] = (lowest - self.low).round(_SAME)
+            if gains[begin + len(part) - 1] <= 0:
+                break  # the others raise it less
+        by_id = self.place.argsort()
+        return self.rows[by_id], gains[class_of][by_id]
 
-    def best(self) -> tuple[float, int]:
-        """The largest gain, and the position of the first document that has it."""
-        gains = self.gains()
-        at = int(gains.argmax())
-        return float(gains[at]), at
+    def best(self) -> float:
+        """The largest gain. Its document is the first, by id if several have it."""
+        if not len(self._next):
+            self._next = self._lowest(
+                [self.coefficients[count + 1 :] for count in range(min(_AHEAD, len(self.rows)))]
+            )
+        gain = round(float(self._next[0]) - self.low, _SAME)
+        if gain > 0:
+            return gain
+        by_id = self.place.argsort()
+        if round(self._closed - self.low, _SAME) <= 0:  # no document has a gain, whatever is judged 0
+            self._next = np.full(len(self.rows), self.low)
+        else:
+            by_id = np.append(by_id[0], np.delete(np.arange(len(by_id)), by_id[0]))
+            self._next = np.array([self.low])
+        self._take(by_id)
+        return 0.0
 
-    def judge(self, position: int) -> int:
-        """Its document at this position has the grade 0 from now on; gains() knows what that makes."""
-        row = int(self.rows[position])
-        self.rows = np.delete(self.rows, position)
-        self.coefficients = np.delete(self.coefficients, position)
-        self.low = float(self._judged[position])
+    def judge(self) -> int:
+        """The first document has the grade 0 from now on; its row."""
+        row, self.low = int(self.rows[0]), float(self._next[0])
+        self._next = self._next[1:]
+        self._take(slice(1, None))
         return row
+
+    def _take(self, documents: Ints | slice) -> None:
+        for name in ("rows", "coefficients", "weight", "place"):
+            setattr(self, name, getattr(self, name)[documents])
 
 
 def _greedy(queries: Sequence[_OpenQuery], low: float) -> tuple[list[int], list[float], int | None]:
@@ -255,23 +283,21 @@ def _greedy(queries: Sequence[_OpenQuery], low: float) -> tuple[list[int], list[
     """
     order: list[int] = []
     gains: list[float] = []
-    waiting = [(-gain, number, at) for number, (gain, at) in enumerate(query.best() for query in queries)]
+    waiting = [(-query.best(), number) for number, query in enumerate(queries)]
     heapify(waiting)
     while waiting and low <= _ZERO:
-        gain, number, at = heappop(waiting)
+        gain, number = heappop(waiting)
         query = queries[number]
         low -= query.low
-        order.append(query.judge(at))
+        order.append(query.judge())
         gains.append(-gain)
         low += query.low
         if len(query.rows):
-            best, at = query.best()
-            heappush(waiting, (-best, number, at))
+            heappush(waiting, (-query.best(), number))
     forecast = len(order) if low > _ZERO else None
     remaining = [query for query in queries if len(query.rows)]
     if remaining:
-        rows = np.concatenate([query.rows for query in remaining])
-        of_rows = np.concatenate([query.gains() for query in remaining])
+        rows, of_rows = map(np.concatenate, zip(*(query.gains() for query in remaining), strict=True))
         by_gain = np.argsort(-of_rows, kind="stable")
         order += rows[by_gain].tolist()
         gains += of_rows[by_gain].tolist()

@@ -208,6 +208,8 @@ def _check(options: PoolOptions, evaluation: Options, runs: int, *, has_qrels: b
 def _forecast(decision: Decision, difference: str) -> str:
     """difference: of which metric and runs it is."""
     forecast = decision.forecast
+    if decision.is_fixed:
+        return f"{difference} is 0, whatever the judgments: the metric sees no difference between the runs"
     if forecast is None:
         decides = "judgments of 0 do not decide its sign"
     elif forecast == 0:

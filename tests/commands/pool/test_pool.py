@@ -132,6 +132,26 @@ def differences(worlds: list[dict], runs: list[dict], metric: str, **options: ob
     return (second.values[0] - first.values[0]).reshape(len(worlds), -1).mean(axis=1).tolist()
 
 
+def slow_decision(worlds: dict[tuple, float], count: int) -> tuple[int | None, list[tuple[int, float]]]:
+    """How many judgments of 0 make the lowest difference positive, and the documents with their gains, in
+    order: each time the one with the largest gain, until they do; then the others by their gains there.
+    """
+
+    def lowest(judged: list[int]) -> float:
+        return min(value for grades, value in worlds.items() if not any(grades[n] for n in judged))
+
+    judged: list[int] = []
+    rows: list[tuple[int, float]] = []
+    while True:
+        gains = {n: lowest([*judged, n]) - lowest(judged) for n in range(count) if n not in judged}
+        by_gain = sorted(gains, key=lambda n: (-round(gains[n], 10), n))
+        if lowest(judged) > 1e-12 or not gains:
+            forecast = len(judged) if lowest(judged) > 1e-12 else None
+            return forecast, [*rows, *((n, gains[n]) for n in by_gain)]
+        judged.append(by_gain[0])
+        rows.append((by_gain[0], gains[by_gain[0]]))
+
+
 @each("seed", some([5, 0, 2, 1], 2))
 @each("metric, options", [
     ("nDCG@3", {}), ("P(rel=2)@2", {}), ("R@3", {"rel": 2}), ("DCG@2", {"query_ids": ("q1",)}), ("AP", {}),
@@ -166,10 +186,6 @@ def test_effects_and_decisions_are_those_of_all_judgments(seed: int, metric: str
             abs(value - now) for grades, value in worlds.items() if not any(grades[:n] + grades[n + 1 :])
         )
 
-    def gain(n: int) -> float:
-        lowest = min(sign * value for value in worlds.values())
-        return min(sign * value for grades, value in worlds.items() if not grades[n]) - lowest
-
     found = package.pool(whole, runs, metric, order="effect", **options)
     expected = {pair: change(n) for n, pair in enumerate(sorted(unjudged))}
     assert {row[:2]: row.effect for row in found.documents} == pytest.approx(expected, abs=1e-11)
@@ -178,14 +194,12 @@ def test_effects_and_decisions_are_those_of_all_judgments(seed: int, metric: str
         raises(MetricError, "order decide takes metrics whose differences", package.pool, whole, runs, metric)
         return
     decided = package.pool(whole, runs, metric, **options)
-    gains = [gain(n) for n in range(len(unjudged))]
+    forecast, rows = slow_decision({grades: sign * value for grades, value in worlds.items()}, len(unjudged))
+    assert decided.forecast == forecast
+    pairs = sorted(unjudged)
+    assert [row[:2] for row in decided.documents] == [pairs[n] for n, _ in rows]
+    assert [row.effect for row in decided.documents] == pytest.approx([effect for _, effect in rows], abs=1e-11)
     assert decided.difference == pytest.approx(now, abs=1e-12)
-    is_decided = min(sign * value for value in worlds.values()) > 1e-12
-    assert (decided.forecast == 0) == is_decided
-    if is_decided:
-        of_each = dict(zip(sorted(unjudged), gains, strict=True))
-        assert {row[:2]: row.effect for row in decided.documents} == pytest.approx(of_each, abs=1e-11)
-    assert not gains or decided.documents[0].effect == pytest.approx(max(gains), abs=1e-11)
 
 
 def test_a_judgment_of_0_has_an_effect() -> None:
@@ -198,7 +212,9 @@ def test_a_judgment_of_0_has_an_effect() -> None:
 
 
 @each_row(
-    ("d1 d2 d3", "d1 d2 d3", "P@2", "is +0.0000: judgments of 0 do not decide its sign"),
+    ("d1 d2 d3", "d1 d3 d2", "P@2", "is +0.0000: judgments of 0 do not decide its sign"),
+    ("d1 d2 d3", "d1 d2 d3", "nDCG", "is 0, whatever the judgments: the metric sees no diff"),
+    ("d1 d2 d3", "d2 d1 d4", "P@2", "is 0, whatever the judgments"),
     ("d1 d2", "d2 d1", "P@1", "is -1.0000: its sign is decided, whatever the judgments"),
 )
 def test_forecasts(first: str, second: str, metric: str, expected: str) -> None:
@@ -233,6 +249,12 @@ def test_the_sample_pair() -> None:
     assert (len(found.documents), found.forecast, round(found.difference or 0, 6)) == (849, 75, 0.096212)
     first = [("417", "FT944-2123", 0.00815), ("419", "FT944-5363", 0.005421), ("420", "FT922-7487", 0.004685)]
     assert [(*row[:2], round(row.effect or 0, 6)) for row in found.documents[:3]] == first
+
+
+def test_gains_do_not_depend_on_how_many_are_found_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = package.pool(*sample_pair(), "nDCG", pool_depth=1000)
+    monkeypatch.setattr("gradeval.commands.pool.effects._AHEAD", 2)
+    assert package.pool(*sample_pair(), "nDCG", pool_depth=1000).documents == whole.documents
 
 
 @pytest.mark.slow
