@@ -14,20 +14,22 @@ SCRIPTS = Path(__file__).parent / "completions"
 
 
 class _Typed(click.ShellComplete):
-    """Click's, with our own script, and for --option=value the whole word."""
+    """Click's, with our own script; for --option=value, -ovalue and --sort -METRIC the whole word."""
 
     def source(self) -> str:
         super().source()  # says that a bash is too old
         return (SCRIPTS / f"gradeval.{self.name}").read_text("utf-8")
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[Any]]:
-        option, equals, _ = incomplete.partition("=")
-        items = super().get_completions(args, incomplete)
-        if not (equals and option.startswith("-")):
-            return items
+        is_reversed = args[-1:] == ["--sort"] and incomplete.startswith("-")
+        match = re.match("-" if is_reversed else r"(--[^=]+)=-?|(-\w)(?=.)", incomplete)
+        if match is None:
+            return super().get_completions(args, incomplete)
+        option = [name for name in match.groups() if name]
+        items = super().get_completions([*args, *option], incomplete[match.end() :])
         for item in items:
             if item.type == "plain":  # the scripts themselves take files behind the =
-                item.value = f"{option}={item.value}"
+                item.value = match[0] + item.value
         return items
 
 
@@ -79,7 +81,7 @@ def _last_word(line: str, breaks: str) -> tuple[int, int, str]:
         elif not quote and char.isspace():
             start = replaced = index
         elif not quote and char in breaks:
-            replaced = index
+            replaced = index - (char == "@")  # it begins the word: the name of a host
     return start, replaced, quote
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -138,32 +139,46 @@ class Kinds(ParsedType):
             raise ValueError(f"a list of kinds of warnings: {', '.join(kinds)}") from None
 
 
+_CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 1000)  # that are offered
+
+
 def complete_metric(
-    ctx: click.Context, param: click.Parameter, incomplete: str, tool: str = ""
+    ctx: click.Context,
+    param: click.Parameter,
+    incomplete: str,
+    tool: str = "",
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> list[CompletionItem]:
-    """Completions of the last of several metrics: the tool's measures, ours, aliases, trec_eval's, groups."""
+    """Completions of the last of several metrics: the tool's measures, ours, aliases, trec_eval's, groups; its
+    cutoffs behind @. more: other names, and what they are.
+    """
     from click.shell_completion import CompletionItem
 
     from gradeval.registry.catalogue import fold
     from gradeval.registry.dialects import GROUPS, IR_MEASURES, MEASURES, TREC_EVAL, names_of
     from gradeval.registry.metric import REGISTRY, load
-    from gradeval.registry.spec import metric_of
+    from gradeval.registry.spec import is_metric, metric_of
 
     last = re.split(r"\s|,(?!\d)", incomplete)[-1]  # a comma before a digit is between cutoffs
     before = incomplete.removesuffix(last)
     if before.count("(") > before.count(")"):  # it is a parameter
         return []
     load()
+    name, at, cutoff = last.partition("@")
+    if at and is_metric(f"{name}@1"):
+        offered = [f"{before}{name}@{k}" for k in _CUTOFFS if str(k).startswith(cutoff)]
+        return list(map(CompletionItem, offered))
     metrics = REGISTRY.values()
     names = {"trec_eval": [*MEASURES, *TREC_EVAL], "ir_measures": [*IR_MEASURES]}.get(tool, [])
     names += [metric.name for metric in metrics]
     names += [name for metric in metrics for name in (*metric.aliases, *names_of(metric.name))]
-    offered: dict[str, CompletionItem] = {}
-    for name in (*names, *GROUPS):
-        if fold(name).startswith(fold(last)) and fold(name) not in offered:
-            about = GROUPS[name].about if name in GROUPS else metric_of(name).summary
-            offered[fold(name)] = CompletionItem(before + _begun_with(last, name, fold), help=about)
-    return list(offered.values())
+    abouts = {**{name: group.about for name, group in GROUPS.items()}, **more}
+    named: dict[str, CompletionItem] = {}
+    for name in (*names, *abouts):
+        if fold(name).startswith(fold(last)) and fold(name) not in named:
+            about = abouts.get(name) or metric_of(name).summary
+            named[fold(name)] = CompletionItem(before + _begun_with(last, name, fold), help=about)
+    return list(named.values())
 
 
 _MOST_READ = 16 << 20  # bytes of qrels that a completion waits for
@@ -193,7 +208,8 @@ def complete_query(ctx: click.Context, param: click.Parameter, incomplete: str) 
         queries = Texts(open_qrels(path, opts.Options()).as_read.queries)
     except GradevalError:
         return []
-    return [CompletionItem(before + query) for query in queries if query.startswith(last)]
+    offered = (query for query in queries if query.startswith(last) and query not in before.split(","))
+    return [CompletionItem(before + query) for query in offered]
 
 
 class _QueryIds(File):

@@ -25,6 +25,7 @@ TOPICS = (  # in the order of the list
     *("vectors", "promise", "internals", "changelog"),
 )
 
+_SCHEMAS = "schemas"
 _PAGES = tuple(
     topic for topic in TOPICS if topic != "changelog"
 )  # it is searched where no other page has a word
@@ -43,6 +44,10 @@ class _Topic(click.Choice):  # type: ignore[type-arg]
         raise click.UsageError(f"the guide has no page '{value}'. {hint} --search finds words.", ctx)
 
 
+def _complete_schema(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in _schemas() if name.startswith(incomplete) and ctx.params["topic"] == _SCHEMAS]
+
+
 @click.command(
     "guide",
     cls=cli.Command,
@@ -56,7 +61,7 @@ Examples:
   gradeval guide schemas results      the JSON Schema of results""",
 )
 @click.argument("topic", required=False, metavar="[TOPIC]", type=_Topic(TOPICS, case_sensitive=False))
-@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("name", required=False, metavar="[NAME]", shell_complete=_complete_schema)
 @cli.option(
     "--search word",
     "List the lines that contain WORD, or all of several words, with topic and heading.",
@@ -90,12 +95,16 @@ def guide_command(job: Job, topic: str | None, name: str | None, word: str | Non
 
 def _schema(name: str, topic: str | None, word: str | None) -> str:
     """A JSON Schema. Raises UsageError, OptionError."""
-    if topic != "schemas" or word is not None:
+    if topic != _SCHEMAS or word is not None:
         raise click.UsageError("NAME is that of a schema: gradeval guide schemas NAME.")
-    schemas = {path.stem: path for path in sorted((PAGES / topic).iterdir())}
+    schemas = _schemas()
     if name not in schemas:
         raise OptionError(f"there is no schema {described(name)}: choose from {', '.join(schemas)}")
     return schemas[name].read_text("utf-8")
+
+
+def _schemas() -> dict[str, Path]:
+    return {path.stem: path for path in sorted((PAGES / _SCHEMAS).iterdir())}
 
 
 def _found(word: str, topic: str | None) -> str:

@@ -39,6 +39,12 @@ def test_files_are_completed() -> None:
     ("q r --ties ", ["trec", "input", "best", "worst", "expected"]),
     ("q r --run-format ", [*RUN_FORMATS]),
     ("q r -m zzz", []),
+    ("q r -m nDcg@1", ["nDcg@1", "nDcg@10", "nDcg@100", "nDcg@1000"]),
+    ("q r --metric AP,zzz@1", []),
+    ("guide schemas res", ["results"]),
+    ("guide formats res", []),
+    ("gate q r --require oVer", ["oVerlap@10"]),
+    ("gate q r --no-worse over", []),
     ("q r --allow ties,mis", ["ties,missing", "ties,missing_values", "ties,missing_runs"]),
 ])  # fmt: skip
 def test_values_are_completed(line: str, found: list[str]) -> None:
@@ -89,13 +95,19 @@ def test_the_last_word_of_a_value_is_completed(args: str, incomplete: str, found
     ("gradeval q r --by=folder/gro", ["file,folder/gro"], ["file folder/gro"]),
     (r"gradeval q r -m AP\ rankD", [r"plain,AP\ rankDCG"], ["plain AP rankDCG"]),
     ("gradeval explain q r --query q1", ["plain,q1"], ["plain q1"]),
+    ("gradeval q r --query-ids q3,q2,q", ["file,q3,q2,q", "plain,q3,q2,q1"], ["file q3,q2,q", "plain q3,q2,q1"]),
+    ("gradeval q r --metric=nDCG@2", ["plain,@20"], ["plain --metric=nDCG@20"]),
+    ("gradeval q r -mrankd", ["plain,-mrankdCG"], ["plain -mrankdCG"]),
+    ("gradeval q r --sort -rankd", ["plain,-rankdCG"], ["plain -rankdCG"]),
+    ("gradeval q r --sort=-rankd", ["plain,-rankdCG"], ["plain --sort=-rankdCG"]),
+    ("gradeval q r -qrankd", ["file,rankd"], ["file rankd"]),
     ("gradeval q r --query-ids x,q3", ["file,x,q3", "plain,x,q3"], ["file x,q3", "plain x,q3"]),
     ("gradeval help comp", ["plain,compare"], ["plain compare"]),
 ])  # fmt: skip
 def test_answers(monkeypatch: pytest.MonkeyPatch, typed: str, bash: list[str], other: list[str]) -> None:
     """Bash is told what replaces the part behind the last break, as typed there; the others the whole word."""
     use()
-    variables = {"COMP_LINE": typed, "COMP_POINT": str(len(typed)), "COMP_WORDBREAKS": " \t\n\"'><=;|&(:"}
+    variables = {"COMP_LINE": typed, "COMP_POINT": str(len(typed)), "COMP_WORDBREAKS": " \t\n\"'@><=;|&(:"}
     [word] = re.findall(r"""("[^"]*|(?:\\.|\S)*)$""", typed)[:1]
     answers = {}
     for shell, place in (("bash", ""), ("zsh", str(len(split_arg_string(typed)) - 1)), ("fish", word)):

@@ -60,12 +60,18 @@ TYPED = {
     'gradeval q r -m "AP rankd': '-m "AP rankdCG',  # in the case that is typed
     "gradeval q r --allow=ties,same_": "--allow=ties,same_ranking",
     "gradeval q r --by=folder/gro": "--by=folder/groups.tsv",
+    "gradeval folder/gro": "gradeval folder/groups.tsv",
+    "gradeval q old=folder/gro": "old=folder/groups.tsv",
     "gradeval q r -m AP\\ rankD": "-m AP\\ rankDCG",
     "gradeval q r --query-ids 7,42": "--query-ids 7,420",  # a file or an id
 }
 MORE = {
     "gradeval q r --allow ties,same_": "ties,same_ranking",
     "gradeval q r --metric=rankd": "--metric=rankdCG",
+    "gradeval q r --metric=nDCNG@2": "--metric=nDCNG@20",
+    "gradeval q r -mrankd": "-mrankdCG",
+    "gradeval q r --sort -rankd": "--sort -rankdCG",
+    "gradeval guide schemas res": "schemas results",
     "gradeval q r --ties=exp": "--ties=expected",
     "gradeval explain q r --query 42": "--query 420",
     "gradeval help comp": "help compare",
@@ -76,6 +82,7 @@ ALL = [TYPED, pytest.param(TYPED | MORE, marks=pytest.mark.slow)]
 @pytest.fixture
 def of_420(folder: Path) -> Path:
     (folder / "q").write_text("7 0 a 1\n420 0 a 1\n")
+    (folder / "lr=0.1.run").touch()
     (folder / "folder").mkdir()
     (folder / "folder" / "groups.tsv").write_text("420\tx\n")
     return folder
@@ -106,6 +113,7 @@ def test_fish_offers_what_begins_as_typed(lines: dict[str, str], of_420: Path) -
         pytest.skip("fish is not installed")
     lines = {typed: completed for typed, completed in lines.items() if not set(typed) & set('\\"')}
     lines["gradeval q r -m AP,RR,rankd"] = "AP,RR,rankdCG"
+    lines["gradeval q lr=0"] = "lr=0.1.run"  # the name of a file, not NAME=RUN
     asked = "; ".join(f"complete -C '{typed}'" for typed in lines)
     script = f"_GRADEVAL_COMPLETE=fish_source gradeval | source; {asked}"
     env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(of_420)}

@@ -7,9 +7,15 @@ function _gradeval_completion;
         if test $metadata[1] = "dir";
             __fish_complete_directories $metadata[2];
         else if test $metadata[1] = "file";
-            set -l option (string match -r "^-[^=]*=" -- (commandline -t));
-            for path in (__fish_complete_path $metadata[2]);
-                echo $option$path;
+            # files that begin as the word does, else as what follows --option= or NAME=
+            set -l name (string match -r "^[^=/]*=" -- (commandline -t));
+            set -l path (string replace -- "$name" "" "$metadata[2]");
+            if test "$path" != "$metadata[2]"; and count (__fish_complete_path "$metadata[2]") >/dev/null;
+                set name "";
+                set path "$metadata[2]";
+            end;
+            for file in (__fish_complete_path "$path");
+                echo "$name$file";
             end;
         else if test $metadata[1] = "plain";
             echo $metadata[2];

@@ -18,8 +18,8 @@ _gradeval_completion() {
         elif [[ "$type" == "dir" ]]; then
             _path_files -/
         elif [[ "$type" == "file" ]]; then
-            [[ "$PREFIX" == -*=* ]] && compset -P '*='
-            _path_files -f
+            # files that begin as the word does, else as what follows --option= or NAME=
+            _path_files -f || { [[ "${PREFIX%%=*}" != */* ]] && compset -P 1 '*=' && _path_files -f }
         fi
     done
 

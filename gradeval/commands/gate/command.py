@@ -19,6 +19,8 @@ from gradeval.notices import OF_QRELS, NoticeKind, Notices, lines
 from gradeval.options import Options
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from gradeval.commands.gate.gate import GateConfig, GateReport
     from gradeval.commands.gate.rankings import RankingValues
     from gradeval.evaluation.results import Results
@@ -83,9 +85,19 @@ _CHECKS = {
         "The value must not fall by more than X for more than N% of the queries (0 without 'in').",
     ),
 }
+
+
+def _complete_check(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Metrics, and for --require measures of rankings too."""
+    from gradeval.commands.gate.rankings import completed_measures
+
+    more = completed_measures() if param.name == "require" else {}
+    return cli.complete_metric(ctx, param, incomplete, more=more)
+
+
 _check_options = cli.together(
     *(
-        _checks(f"--{kind}", about, f"'{form}'", multiple=True, shell_complete=cli.complete_metric)
+        _checks(f"--{kind}", about, f"'{form}'", multiple=True, shell_complete=_complete_check)
         for kind, (form, about) in _CHECKS.items()
     )
 )

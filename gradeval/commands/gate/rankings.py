@@ -42,6 +42,12 @@ def _at_10() -> list[str]:
     return [f"{name}@10" for name in _NAMES.values() if name != RBO]
 
 
+def completed_measures() -> dict[str, str]:
+    """Names to complete in checks, with what they are."""
+    about = "a measure of rankings, against the baseline's"
+    return dict.fromkeys([RBO, *_at_10()], about)
+
+
 class RankingValues(NamedTuple):
     """A run against the rankings of its baseline."""
 
