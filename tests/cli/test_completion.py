@@ -95,7 +95,9 @@ def test_the_last_word_of_a_value_is_completed(args: str, incomplete: str, found
     ("gradeval q r --by=folder/gro", ["file,folder/gro"], ["file folder/gro"]),
     (r"gradeval q r -m AP\ rankD", [r"plain,AP\ rankDCG"], ["plain AP rankDCG"]),
     ("gradeval explain q r --query q1", ["plain,q1"], ["plain q1"]),
-    ("gradeval q r --query-ids q3,q2,q", ["file,q3,q2,q", "plain,q3,q2,q1"], ["file q3,q2,q", "plain q3,q2,q1"]),
+    ("gradeval q r --query-ids q3,q", ["file,q3,q", "plain,q3,q1", "plain,q3,q2"], [
+        "file q3,q", "plain q3,q1", "plain q3,q2",
+    ]),
     ("gradeval q r --metric=nDCG@2", ["plain,@20"], ["plain --metric=nDCG@20"]),
     ("gradeval q r -mrankd", ["plain,-mrankdCG"], ["plain -mrankdCG"]),
     ("gradeval q r --sort -rankd", ["plain,-rankdCG"], ["plain -rankdCG"]),
