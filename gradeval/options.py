@@ -306,8 +306,10 @@ class LaterIds:
     """Query ids that are chosen when the judgments are known."""
 
     @abstractmethod
-    def choose(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
-        """The ids, given those of all queries of the qrels, and the name of these."""
+    def choose(self, judged: Iterable[str], qrels: str, *, is_part: bool = False) -> tuple[str, ...]:
+        """The ids, given those of all queries of the qrels, and the name of these. is_part: whether these may
+        lack some.
+        """
 
     @abstractmethod
     def unchecked(self) -> tuple[str, ...]:

@@ -445,7 +445,7 @@ class QueryIds(LaterIds):
         self._listed = () if is_path else parse_ids(text)
         self._is_file = is_path or (os.path.exists(text) and not os.path.isdir(text))
 
-    def choose(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
+    def choose(self, judged: Iterable[str], qrels: str, *, is_part: bool = False) -> tuple[str, ...]:
         """Raises OptionError for no ids, and InputError for a file with others than those judged."""
         from gradeval.formats.lines import read_query_ids
 
@@ -455,7 +455,7 @@ class QueryIds(LaterIds):
             if ids and queries.issuperset(ids):
                 self.notices.append(Notice(NoticeKind.AMBIGUOUS_IDS, self.text, 1))
             else:
-                ids = read_query_ids(self._source, queries, qrels)
+                ids = read_query_ids(self._source, queries, "" if is_part else qrels)
         return self._some(ids)
 
     def unchecked(self) -> tuple[str, ...]:

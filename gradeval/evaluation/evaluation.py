@@ -56,6 +56,7 @@ def evaluate_all(
         load.check_inputs(load.inputs_of([qrels], runs), options)
     if any(isinstance(run, SavedResult) for _, run in runs):
         plan = plan.replace(hashes=True)  # which show that it was made from the same files
+    plan = plan.replace(names_responses=load.names_responses(runs, options))
     keeps_values = plan.keeps_values or options.interval is not None
     results = Evaluation(plan, qrels).results(runs, on_run, keeps_values)
     return results.replace(given_notices=Notices((*results.notices, *separability(results, options))))

@@ -31,6 +31,7 @@ class Plan(Record, eq=False):
     hashes: bool = False  # whether the SHA-256 of the files is taken
     hashes_qrels: bool = False  # whether that of the qrels is, whose signature names it
     is_part: bool = False  # whether other runs of the call may have the columns that options name
+    names_responses: bool = False  # as load.names_responses()
     as_trec_eval: bool = False  # whether the lines of runs are read as trec_eval reads them
     weights_path: str = ""  # of the file that the weights of queries are from
     keeps_unjudged: bool = False  # whether the results keep what the bounds of differences of runs follow from
@@ -61,7 +62,9 @@ class Plan(Record, eq=False):
         metrics = self.metrics
         if self.options.by_level:
             metrics = [spec for spec in with_levels(self.specs, qrels.scale) if spec not in self.optional]
-        return self.replace(metrics=tuple(metrics), options=with_ids(self.options, qrels))
+        return self.replace(
+            metrics=tuple(metrics), options=with_ids(self.options, qrels, is_part=self.names_responses)
+        )
 
 
 def with_weights(options: Options) -> Options:
@@ -78,11 +81,12 @@ def with_files(options: Options) -> Options:
     return with_excluded(with_weights(options))
 
 
-def with_ids(options: Options, qrels: Qrels) -> Options:
-    """The options, with the query ids that are chosen when the judgments are known."""
+def with_ids(options: Options, qrels: Qrels, *, is_part: bool = False) -> Options:
+    """The options, with the query ids that are chosen when the judgments are known. is_part: of LaterIds."""
     if not isinstance(options.query_ids, LaterIds):
         return options
-    return options.replace(query_ids=options.query_ids.choose(Texts(qrels.queries), qrels.path))
+    ids = options.query_ids.choose(Texts(qrels.queries), qrels.path, is_part=is_part)
+    return options.replace(query_ids=ids)
 
 
 def with_levels(specs: Sequence[Spec], grades: Floats) -> list[Spec]:
@@ -107,9 +111,11 @@ class EvaluationSetting(Record, eq=False):
         return Texts(self.qrels.queries)
 
     @classmethod
-    def of(cls, plan: Plan, qrels: Qrels, *, is_part: bool = False) -> EvaluationSetting:
-        """is_part: whether the qrels may lack query ids that are chosen. Raises GradevalError."""
-        chosen = chosen_queries(qrels, plan.options, is_part=is_part)
+    def of(cls, plan: Plan, qrels: Qrels) -> EvaluationSetting:
+        """Raises GradevalError."""
+        chosen = chosen_queries(qrels, plan.options, is_part=plan.names_responses)
+        if not chosen.any():
+            chosen_queries(qrels, plan.options)  # an error
         return cls(
             plan, qrels, chosen, weights_of(Texts(qrels.queries), chosen, plan.options, plan.weights_path)
         )

@@ -56,21 +56,30 @@ def _texts(name: str, blocks: Iterable[Block]) -> Iterator[bytes]:
 
 
 def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, ...]:
-    """The different ids of a file, in order. Raises InputError(s), at most SHOWN: a pipe may never end."""
-    ids = {}
+    """The different ids of a file, in order. qrels: the name of the judgments, '' where these may lack some.
+    Raises InputError(s), at most SHOWN: a pipe may never end.
+    """
+    ids: dict[str, None] = {}
+    known = set(judged)
     problems: list[Problem] = []
-    end = None
+    end: int | None = None
     for line, fields in read_ids(source, judged):
-        unknown = [query for query in dict.fromkeys(fields) if query not in judged and query not in ids]
-        if unknown == fields and any(" " in query for query in judged):  # it was meant as one
-            unknown = [" ".join(fields)]
+        unknown = _unknown(fields, known) if qrels else []
         problems += (Problem(line, f"query {named(query)} is not in {qrels}") for query in unknown)
         if len(problems) >= SHOWN:
             end = line + 1
             break
         ids.update(dict.fromkeys(fields))
+        known.update(fields)
     LineProblems.listed(problems).check(source.name, end)
     return tuple(ids)
+
+
+def _unknown(fields: Sequence[str], known: Set[str]) -> list[str]:
+    """The ids of a line that are none of these, or all of it where such ids have spaces."""
+    unknown = [query for query in dict.fromkeys(fields) if query not in known]
+    is_one = unknown == fields and any(" " in query for query in known)  # it was meant as one
+    return [" ".join(fields)] if is_one else unknown
 
 
 def read_ids(source: Source, judged: Set[str] = frozenset()) -> Iterator[tuple[int, list[str]]]:

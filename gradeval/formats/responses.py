@@ -61,6 +61,7 @@ _SEVERAL = rb'\{\s*%b"responses"\s*:\s*\[\s*\{\s*"(?:took|timed_out|_shards|hits
 _RANK_EVAL = (
     rb'\{\s*(?:"rank_eval"\s*:\s*\{\s*)?"metric_score"\s*:\s*[^\s{\[,]+\s*,\s*"(?:details|failures)"\s*:\s*\{'
 )
+_UNNAMED = re.compile(rb"\s*(?:(?:\[\s*)?%b|%b)" % (_ONE, _SEVERAL % _SCALARS), re.DOTALL)
 _BEGINS = re.compile(
     rb"\s*(?:(?:\[\s*)?%b|%b|%b|\{\s*%b\s*:\s*%b)" % (_ONE, _SEVERAL % _SCALARS, _RANK_EVAL, _TEXT, _ONE),
     re.DOTALL,
@@ -70,6 +71,11 @@ _BEGINS = re.compile(
 def _detected(text: bytes, options: Options) -> str:
     """A file that begins with a response, or with several."""
     return "responses" if _BEGINS.match(text) else ""
+
+
+def are_unnamed(source: Source) -> bool:
+    """Whether the file begins with a response that does not name its query. Raises InputError."""
+    return _UNNAMED.match(source.head) is not None
 
 
 class _Responses(NamedTuple):

@@ -452,6 +452,21 @@ def as_file(data: Any, name: str) -> Any:
         return shapes.as_file(data, name)
 
 
+def names_responses(runs: Iterable[tuple[str | None, Any]], options: Options) -> bool:
+    """Whether query ids name the responses of a run, of which some may be of queries that are not judged."""
+    return options.query_ids is not None and any(_is_unnamed(run, options) for _, run in runs)
+
+
+def _is_unnamed(run: Any, options: Options) -> bool:
+    with suppress(GradevalError):  # which reading it reports
+        source = as_file(run, "run")
+        if isinstance(source, Source) and kind_of(source, "score", options) == "responses":
+            from gradeval.formats.responses import are_unnamed  # imported only when needed
+
+            return are_unnamed(source)
+    return False
+
+
 def is_irds(path: str) -> bool:
     """Whether it names a data set of ir_datasets, as irds:beir/scifact/test does, and no file."""
     return path.startswith("irds:") and not os.path.lexists(path)

@@ -326,3 +326,27 @@ def test_query_ids_of_commands_without_judgments(tmp_path, monkeypatch):
             "with --query-ids (query_ids=), where a command has this option, or add them"
             in command(*line.split()).err
         )
+
+
+def test_a_query_of_a_response_that_is_not_judged(tmp_path, monkeypatch):
+    """It is one of the run without judgments, as in any run."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q").write_text("r 0 a 1\n")
+    (tmp_path / "r.json").write_bytes(written(UNNAMED["list"]))
+    (tmp_path / "named.json").write_bytes(written({"r": SORTED}))
+    (tmp_path / "ids").write_text("q\ns\nr\n")
+    (tmp_path / "others").write_text("q\ns\nt\n")
+    for ids in ("q,s,r", "./ids"):
+        done = command("q", "r.json", "--query-ids", ids, "-m", "RR")
+        assert (
+            done.out.endswith("r\tall\tRR\t0.5000\n") and "r: 1 unjudged query of the run, ignored" in done.err
+        )
+        assert command("explain", "q", "r.json", "--query-ids", ids, "--worst", "1").code == 0
+    results = gradeval.evaluate({"r": {"a": 1}}, UNNAMED["list"], "RR", query_ids=["q", "s", "r"])
+    assert results.per_query(0, "RR") == {"r": 0.5}
+    for ids in ("q,s,t", "./others"):
+        assert (
+            "--query-ids: queries 'q', 's', 't' are not in q" in command("q", "r.json", "--query-ids", ids).err
+        )
+    assert "query 'q' is not in q" in command("q", "named.json", "--query-ids", "q,r").err
+    assert command("q", "named.json", "--query-ids", "./ids").err.startswith("./ids:1: query 'q' is not in q\n")

@@ -40,6 +40,7 @@ from gradeval.tables.load import (
     inputs_of,
     is_path,
     names_of,
+    names_responses,
     open_all,
     open_qrels,
     source_of,
@@ -475,8 +476,13 @@ def open_to_explain(
         check_inputs(inputs_of([qrels], labelled), options)
         options = with_excluded(options)
         judgments = open_qrels(qrels, options)
-        options = with_all_features(with_ids(options, judgments.qrels), judgments)
+        is_part = names_responses(labelled, options)
+        options = with_all_features(with_ids(options, judgments.qrels, is_part=is_part), judgments)
         runs = open_all(with_feature_runs(labelled, judgments, options), judgments, options)
+    if is_part:  # each response has its name, and those of the judged queries can be explained
+        judged = set(Texts(judgments.qrels.queries)).intersection(options.query_ids or ())
+        ids = tuple(query for query in options.query_ids or () if query in judged)
+        options = options.replace(query_ids=ids or options.query_ids)
     return judgments.qrels, runs, options
 
 
