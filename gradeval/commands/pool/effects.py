@@ -253,7 +253,7 @@ class _OpenQuery:
             self._next = self._lowest(
                 [self.coefficients[count + 1 :] for count in range(min(_AHEAD, len(self.rows)))]
             )
-        gain = round(float(self._next[0]) - self.low, _SAME)
+        gain = float(round(self._next[0] - self.low, _SAME))
         if gain > 0:
             return gain
         by_id = self.place.argsort()
