@@ -27,6 +27,11 @@ class Segments:
     def __init__(self, offsets: Ints) -> None:
         self.offsets = offsets
 
+    @classmethod
+    def of_equal(cls, *columns: NDArray[Any]) -> Segments:
+        """Neighbouring rows that are equal in all of the columns."""
+        return cls(np.append(np.flatnonzero(are_new(*columns)), len(columns[0])))
+
     def __getstate__(self) -> dict[str, Ints]:
         return {"offsets": self.offsets}
 

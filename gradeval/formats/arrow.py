@@ -321,7 +321,7 @@ class Arrow:
         parts = [_chunk_ids(*part, label) for part in self._parts(rows)]
         if len(parts) == 1:
             return parts[0]
-        return Ids.joined([Ids.of([]), *(ids.compact() for ids, _ in parts)]), _joined(parts)
+        return Ids.joined([ids.compact() for ids, _ in parts]), _joined(parts)
 
     def numbers(self, rows: slice, label: str) -> memory.ReadNumbers:
         parts = [_chunk_numbers(*part, label) for part in self._parts(rows)]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import offsets_of
+from gradeval.arrays.segments import Segments, offsets_of, stable_order
 from gradeval.arrays.strings import IdIndex, IdPairs, Ids
 from gradeval.formats.detect import explained
 from gradeval.formats.diagnostics import UNLABELLED_HINT, LeftOut, LineProblems, Problem, shown
@@ -144,19 +144,17 @@ class Columns(Record):
     def joined(cls, parts: Sequence[Columns]) -> Columns:
         """Blocks of one file, in order, as a whole."""
         lines = offsets_of([part.lines for part in parts])
-        rows = offsets_of([len(part.value) for part in parts])
-        bounds = [part.bounds[:-1] + row for part, row in zip(parts, rows, strict=False)]
         line = [part.line + first for part, first in zip(parts, lines, strict=False)]
         tags = [part.tag for part in parts if part.tag is not None]
         extra = ExtraFields()
         for part, first in zip(parts, lines.tolist(), strict=False):
             extra = extra.joined(part.extra, first)
         return cls(
-            Ids.joined([part.queries.compact() for part in parts] or [Ids.of([])]),
-            np.concatenate([*bounds, rows[-1:]]),
-            Ids.joined([part.documents.compact() for part in parts] or [Ids.of([])]),
+            Ids.joined([part.queries.compact() for part in parts]),
+            offsets_of(np.concatenate([lines[:0], *(part.lengths for part in parts)])),
+            Ids.joined([part.documents.compact() for part in parts]),
             np.concatenate([np.empty(0), *(part.value for part in parts)]),
-            line=np.concatenate([rows[:0], *line]),
+            line=np.concatenate([lines[:0], *line]),
             lines=int(lines[-1]),
             tag=tags[-1] if tags else None,
             ranks=reduce(RankCheck.joined, (part.ranks for part in parts), RankCheck()),
@@ -178,40 +176,27 @@ class Columns(Record):
         count = min(len(self.value), RANKS_CHECKED)
         if not self.first or not count:
             return self
-        rows, starts = self._first_rows(count)
-        has_ranks = rank is not None and not np.isnan(rank[:count]).all()
-        if rank is not None and has_ranks:
-            ranked = ~np.isnan(rank[rows])
-            before = offsets_of(ranked)
-            rows = rows[ranked]
-            starts = before[starts[before[np.append(starts[1:], count)] > before[starts]]]
+        group = self.query[:count]
+        query = self.queries.take(slice(group[-1] + 1)).distinct()[1][group]
+        rows = stable_order(query)  # those of a query together
+        if rank is not None and np.isnan(rank[:count]).all():
+            rank = None
+        if rank is not None:
+            rows = rows[~np.isnan(rank[rows])]
+        queries = Segments.of_equal(query[rows])
+        has_several = queries.lengths > 1
         score = self.value[rows]
-        size = np.diff(np.append(starts, len(rows)))
-        places = np.arange(1, len(rows) + 1) - np.repeat(starts, size)
-        are_places = np.logical_and.reduceat(score == places, starts)
-        if rank is None or not has_ranks:
-            are_places = are_places[size > 1]
-            return self.replace(ranks=RankCheck(int(are_places.sum()), len(are_places), of_scores=True))
+        are_places = has_several & (queries.number(score == queries.place + 1) == queries.lengths)
+        if rank is None:
+            return self.replace(ranks=RankCheck(int(are_places.sum()), int(has_several.sum()), of_scores=True))
         rank = rank[rows]
         rises = np.append(np.sign(np.diff(rank)) * np.sign(np.diff(score)), 0.0)
-        rises[starts[1:] - 1] = 0  # of two queries
-        balance = np.add.reduceat(rises, starts)
-        exchanged = are_places & np.logical_or.reduceat(rank != np.floor(rank), starts) & (size > 1)
+        rises[queries.ends - 1] = 0  # of two queries
+        balance = queries.sum(rises)
+        exchanged = are_places & (queries.number(rank != np.floor(rank)) > 0)
         contradicting = (balance > 0) | exchanged
         compared = (balance != 0) | exchanged
         return self.replace(ranks=RankCheck(int(contradicting.sum()), int(compared.sum())))
-
-    def _first_rows(self, count: int) -> tuple[Ints, Ints]:
-        """So many first rows, those of a query together, and where each query begins."""
-        starts = self.bounds[:-1]
-        starts = starts[starts < count]
-        names = self.queries.take(slice(len(starts))).tolist()
-        number = {name: place for place, name in enumerate(dict.fromkeys(names))}
-        if len(number) == len(starts):
-            return np.arange(count), starts
-        query = np.array([number[name] for name in names]).repeat(np.diff(np.append(starts, count)))
-        rows = query.argsort(kind="stable")
-        return rows, np.searchsorted(query[rows], np.arange(len(number)))
 
     def take(self, rows: Bools) -> Columns:
         """Some of the rows, by a mask."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bytes, Ints
+from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import PAD, Ids, padded
 from gradeval.errors import InputError, LowestFirstError, first_names, named
 from gradeval.formats.columns import Blocks, BlockTable, Columns, RankCheck, columns_of, of_one_run
@@ -519,13 +520,12 @@ def _msmarco_table(source: Source, number: str, options: Options) -> BlockTable:
         last: dict[bytes, int] = {}  # the last rank of each query so far
         for block in source.blocks():
             columns = without_header(block, ("query", "passage", "rank"))
-            counts = columns.lengths
             before = []
-            for query, count in zip(columns.queries.tolist(), counts.tolist(), strict=True):
+            for query, count in zip(columns.queries.tolist(), columns.lengths.tolist(), strict=True):
                 before.append(last.get(query, 0))
                 last[query] = before[-1] + count
-            rows = np.arange(len(columns.value))
-            expected = rows - np.repeat(columns.bounds[:-1] - np.array(before, np.int64) - 1, counts)
+            rows = Segments(columns.bounds)
+            expected = rows.place + 1 + np.array(before, np.int64)[rows.query]
             problems = columns.problems + _wrong_rank(columns, expected)
             yield columns.replace(value=-columns.value, problems=problems)
 
@@ -538,7 +538,7 @@ def _wrong_rank(columns: Columns, expected: Ints) -> LineProblems:
     if not len(rows):
         return NOTHING
     row = int(rows[0])
-    query = columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1]
+    query = columns.queries[columns.query[row]]
     rank = f"the rank is {columns.value[row]:g} where query {shown(query)} needs {expected[row]}"
     hint = "Ranks must be 1, 2, … for each query in the order of the file"
     return LineProblems.listed([Problem(int(columns.line[row]), rank, hint)], final=True)

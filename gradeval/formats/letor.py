@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Floats, Ints, NDArray, cached_property
-from gradeval.arrays.segments import are_new, distinct, order_of, ranges, stable_order
+from gradeval.arrays.segments import Segments, distinct, offsets_of, order_of, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, integer_ids, words
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError, first_names
@@ -252,7 +252,7 @@ def _values(
     of_values = LineProblems.of(
         data[row[bad]], lambda i: not_a_number(f"value of feature {feature[bad[i]]}", text[int(bad[i])])
     )
-    bounds = np.append(np.flatnonzero(are_new(feature)), len(feature))
+    bounds = Segments.of_equal(feature).offsets
     values = _Values(feature[bounds[:-1]], bounds, row, value, len(data))
     return values, of_fields + of_values
 
@@ -281,9 +281,8 @@ def _named_by_rank(documents: Ids, query: Ints) -> Ids:
     without = np.flatnonzero(documents.length == 0)
     if not len(without):
         return documents
-    counts = np.bincount(query)
     rank = np.empty(len(query), np.int64)
-    rank[stable_order(query)] = ranges(np.ones(len(counts), np.int64), counts)
+    rank[stable_order(query)] = Segments(offsets_of(np.bincount(query))).place + 1
     return documents.with_others(without, integer_ids(rank[without]))
 
 
@@ -377,7 +376,7 @@ def _rows_of_indexes(columns: Columns, index: Ints, letor: Letor, problems: Prob
 
     def reason(i: int) -> str:
         row = int(unknown[i])
-        name = shown(columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1])
+        name = shown(columns.queries[columns.query[row]])
         if query[row] < 0:
             return f"query {name} is not in {letor.path}"
         return f"index {index[row]} where query {name} has {sizes[query[row]]} lines in {letor.path}, from 0"
@@ -385,7 +384,7 @@ def _rows_of_indexes(columns: Columns, index: Ints, letor: Letor, problems: Prob
     problems.add(LineProblems.of(columns.line[unknown], reason))
     problems.check()
     by_query = stable_order(letor.query)  # the lines of each query together
-    rows: Ints = by_query[(np.cumsum(sizes) - sizes)[query] + index]
+    rows: Ints = by_query[offsets_of(sizes)[query] + index]
     return rows
 
 

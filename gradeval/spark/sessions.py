@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays.strings import PAD
+from gradeval.arrays.strings import padded
 from gradeval.errors import GradevalError, InputError, OptionError
 from gradeval.evaluation.runs import check_labels
 from gradeval.file_formats import labelled, run_names, short_name
@@ -395,9 +395,7 @@ def parsed(batches, number):  # type: ignore[no-untyped-def]  # Spark would look
             continue
         listed = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines.cast(pa.string()))
         text = pc.binary_join(listed, "\n")[0].as_buffer()
-        block = np.zeros(text.size + 1 + PAD, np.uint8)
-        block[: text.size] = np.frombuffer(text, np.uint8)
-        block[text.size] = ord("\n")
+        block = padded(np.frombuffer(text, np.uint8), np.frombuffer(b"\n", np.uint8))
         read = qrels_columns if number == "grade" else run_columns
         columns = read(Block(block, text.size + 1, False, False))
         ids = [columns.queries.take(columns.query), columns.documents]

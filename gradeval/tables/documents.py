@@ -239,14 +239,14 @@ def _queries(count: int, query: Any) -> tuple[Ints, NDArray[Any]]:
         if is_time(ids[row]):
             raise InputError("query", f"the query id {described(ids[row])} {A_TIME}", line=int(row) + 1)
     try:
-        starts = np.append(0, np.flatnonzero(ids[1:] != ids[:-1]) + 1)[:count]
-        different, first, inverse = np.unique(ids[starts], return_index=True, return_inverse=True)
+        groups = Segments.of_equal(ids)
+        different, first, inverse = np.unique(ids[groups.starts], return_index=True, return_inverse=True)
     except TypeError as error:
         unlike = (row for row, query_id in enumerate(ids, 1) if type(query_id) is not type(ids[0]))
         raise InputError("query", f"the ids cannot be compared ({error})", line=next(unlike, None)) from None
     by_appearance = np.argsort(first)
     index = np.argsort(by_appearance)
-    return np.repeat(index[inverse], np.diff(np.append(starts, count))), different[by_appearance]
+    return index[inverse].repeat(groups.lengths), different[by_appearance]
 
 
 @first_error()

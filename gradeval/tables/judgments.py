@@ -110,7 +110,7 @@ class Judgments(Record, Recalling, eq=False):
             offsets = qrels.offsets[queries.start : queries.stop + 1]
             rank = rank[offsets[0] : offsets[-1]]
         else:
-            counts = qrels.offsets[queries + 1] - qrels.offsets[queries]
+            counts = qrels.ideal.segments.lengths[queries]
             document = ranges(qrels.offsets[queries], counts)
             rank = rank[..., document]
             if rank.ndim > 1:
@@ -276,11 +276,7 @@ class Judgments(Record, Recalling, eq=False):
         """The condensed list: without unjudged documents and, as in trec_eval, those of a grade below 0."""
         stays = self.is_retrieved & (self.grade >= 0)
         retrieved = self.segments.number(stays)
-        # rows that are kept come first, all in the same order as before
-        first = self.segments.running_count(stays) - 1
-        last = retrieved[self.query] + self.segments.running_count(~stays) - 1
-        order = np.empty(len(stays), np.int64)
-        order[self.segments.offsets[self.query] + np.where(stays, first, last)] = np.arange(len(stays))
+        order = stable_order(self.query, (~stays).astype(np.int64))  # rows that are kept come first
         stays = stays[order]
         ties = {}
         if self.first is not None:

@@ -120,13 +120,10 @@ def _ranks(data: Nested, scores: Floats, hits: _Hits, names: Texts, ties: str) -
     [tied] = is_tied.nonzero()
     if not len(tied):
         return rank, Ties(tied, tied, tied)
-    is_same = np.zeros(len(ordered) + 1, np.bool_)  # as the one before
-    np.equal(ordered[1:], ordered[:-1], out=is_same[1:-1])
-    is_same[data.offsets] = False
-    [group_end] = (is_same[:-1] > is_same[1:]).nonzero()
+    ends = segments.ties(ordered).ends
     top = rank[tied]
     first = above[tied] + 1
-    last = group_end[group_end.searchsorted(first, "right")]
+    last = ends[ends.searchsorted(first, "right")] - 1
     row = hits.row[tied]
     columns = (hits.query[tied], first, last, hits.score[tied])
     tied_hits = zip(*(column.tolist() for column in columns), map(names.__getitem__, row.tolist()), strict=True)

@@ -13,7 +13,7 @@ from gradeval.arrays.segments import Segments, are_new, distinct, offsets_of, ra
 from gradeval.arrays.strings import IdIndex, IdPairs, Ids, KeyTable, Texts, repeats, salts
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError, UnknownQueryError
-from gradeval.formats.columns import Columns
+from gradeval.formats.columns import Columns, grouped
 from gradeval.formats.diagnostics import LeftOut, LineProblems, Problems, no_data, shown
 from gradeval.notices import MAX_QUERIES, Notice, NoticeKind, Notices, many
 from gradeval.options import Options
@@ -157,9 +157,8 @@ class Subtopics(Record, Recalling, eq=False):
         relevant = np.flatnonzero(is_relevant(self.grade, level))
         relevant = relevant[np.argsort(document_order[self.row[relevant]], kind="stable")]
         row, topic = self.row[relevant], self.topic[relevant]
-        starts = np.flatnonzero(are_new(row))
-        document = row[starts]
-        by_document = Segments(np.append(starts, len(row)))
+        by_document = Segments.of_equal(row)
+        document = row[by_document.starts]
         query = self.segments.query[document]
         weight = np.ones(int(topic.max(initial=-1)) + 1)  # of each subtopic, for the next rank
         unranked = np.arange(len(document))
@@ -353,15 +352,15 @@ class JudgmentRows(_Repeated, eq=False):
     @classmethod
     def of(cls, path: str, parts: list[Columns], jobs: int = 1) -> JudgmentRows:
         """The rows of a file, of which there is at least one; the list is emptied to reuse memory."""
-        bounds = offsets_of(np.concatenate([np.diff(part.bounds) for part in parts]))
+        bounds = offsets_of(np.concatenate([part.lengths for part in parts]))
         ids = Ids.joined([part.queries for part in parts])
         documents = Ids.joined([part.documents for part in parts])
         grade = np.concatenate([part.value for part in parts])
         lines = [(part.line, part.lines) for part in parts]
         subtopic = _subtopics(parts)
         parts.clear()
-        starts = np.append(0, ids.changes())[: len(ids)]
-        ids, bounds = ids.take(starts), bounds[np.append(starts, len(ids))]
+        ids, groups = grouped(ids)
+        bounds = bounds[groups]
         first_of, number = ids.distinct()
         rows = None
         if len(first_of) < len(ids):  # the rows of a query are not together
@@ -438,12 +437,11 @@ class JudgmentRows(_Repeated, eq=False):
         first = distinct(self.first)
         row, group = np.append(first, self.again), np.append(first, self.first)
         order = np.lexsort((row, group))  # the judgments of a document in the order of the file
-        starts = np.flatnonzero(are_new(group[order]))
-        judgments = Segments(np.append(starts, len(order)))
+        judgments = Segments.of_equal(group[order])
         grades = self.qrels.grade[row[order]]
         grade = self.qrels.grade.copy()
         grade[first] = merged_grades(judgments, grades, rule)
-        disagreed = np.count_nonzero(np.maximum.reduceat(grades, starts) > np.minimum.reduceat(grades, starts))
+        disagreed = np.count_nonzero(judgments.max(grades) > judgments.min(grades))
         notice = Notice(NoticeKind.MERGED, self.qrels.path, len(first), rule=rule, total=int(disagreed))
         return self.replace(qrels=self.qrels.replace(grade=grade)), notice
 
@@ -499,9 +497,9 @@ def merged_grades(judgments: Segments, grade: Floats, rule: str) -> Floats:
     if rule == "first":
         return grade[starts]
     if rule == "max":
-        return np.maximum.reduceat(grade, starts)
+        return judgments.max(grade)
     if rule == "min":
-        return np.minimum.reduceat(grade, starts)
+        return judgments.min(grade)
     if rule == "mean":
         return np.add.reduceat(grade, starts) / size
     ascending = grade[np.lexsort((grade, judgments.query))]
@@ -514,15 +512,13 @@ def merged_grades(judgments: Segments, grade: Floats, rule: str) -> Floats:
 
 def _majority(judgments: Segments, ascending: Floats) -> Floats:
     """The most frequent grade of each segment; of several, their lower median. ascending: the grades."""
-    level = np.flatnonzero(are_new(ascending, judgments.query))
-    count = np.diff(np.append(level, len(ascending)))
-    of_level = judgments.query[level]
-    most = np.zeros(judgments.count, np.int64)
-    np.maximum.at(most, of_level, count)
-    frequent = np.flatnonzero(count == most[of_level])
-    number = np.bincount(of_level[frequent], minlength=judgments.count)
-    first = offsets_of(number)[:-1]
-    chosen: Floats = ascending[level[frequent[first + (number - 1) // 2]]]
+    levels = judgments.ties(ascending)
+    within = judgments.over(levels)
+    most = within.max(levels.lengths.astype(np.float64))
+    frequent = np.flatnonzero(levels.lengths == most[within.query])
+    of_segment = within.take(frequent)
+    middle = of_segment.starts + (of_segment.lengths - 1) // 2
+    chosen: Floats = ascending[levels.starts[frequent[middle]]]
     return chosen
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
-from gradeval.arrays.segments import Segments, are_new, distinct, offsets_of, ranges, stable_order
+from gradeval.arrays.segments import Segments, distinct, offsets_of, ranges, stable_order
 from gradeval.arrays.strings import Ids, KeyTable, repeats, salts
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import COLLAPSES, LineProblems, first_in, shown
@@ -46,9 +46,9 @@ class RunLines(Record):
         if (query[1:] < query[:-1]).any():
             order = stable_order(query)
             query = query[order]
-        starts = np.flatnonzero(are_new(query))
-        bounds = np.append(starts, len(query))
-        return cls(query[starts], bounds, *columns).take(order, query[starts], bounds)
+        groups = Segments.of_equal(query)
+        query = query[groups.starts]
+        return cls(query, groups.offsets, *columns).take(order, query, groups.offsets)
 
     def take(self, rows: Ints | slice, query: Ints, bounds: Ints) -> RunLines:
         """Some of the rows, of these queries."""
@@ -202,7 +202,7 @@ def find(lines: RunLines, qrels: Qrels, ties: str = "trec") -> Ranked:
     """
     judged = np.flatnonzero(lines.query < len(qrels.queries))
     query = lines.query[judged]
-    counts = qrels.offsets[query + 1] - qrels.offsets[query]
+    counts = qrels.ideal.segments.lengths[query]
     row = ranges(qrels.offsets[query], counts)
     segment = np.repeat(judged, counts)
     pairs = _pair_up(lines, qrels, row, segment)
@@ -251,8 +251,7 @@ def _identical_ids(lines: RunLines, qrels: Qrels, table: KeyTable, query: Ints, 
     first = lines.bounds[segment[hit]]
     counts = lines.bounds[segment[hit] + 1] - first
     is_above = lines.score[ranges(first, counts)] > np.repeat(lines.score[at[hit]], counts)
-    starts = np.cumsum(counts) - counts
-    return IdenticalIds(query[hit], 1 + np.add.reduceat(is_above, starts, dtype=np.int64))
+    return IdenticalIds(query[hit], 1 + Segments(offsets_of(counts)).number(is_above))
 
 
 def _pair_up(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> _Pairs:
@@ -367,9 +366,9 @@ def unjudged_lines(
 def _in_order_of_ties(lines: RunLines, unjudged: UnjudgedLines, is_wanted: Bools, ties: str) -> Ints:
     """The lines with those of one score in order, where any of these is wanted."""
     line: Ints = unjudged.line.copy()
-    group = np.cumsum(are_new(lines.score[line], unjudged.query)) - 1
-    is_open = np.bincount(group, is_wanted) > 0
-    is_open &= np.bincount(group) > 1
+    groups = Segments.of_equal(lines.score[line], unjudged.query)
+    group = groups.query
+    is_open = (groups.number(is_wanted) > 0) & (groups.lengths > 1)
     [rows] = is_open[group].nonzero()
     if ties == REVERSED:
         rows = rows[::-1]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bytes, Floats, Ints, NDArray, cached_property
-from gradeval.arrays.segments import are_new, offsets_of, ranges
+from gradeval.arrays.segments import Segments, offsets_of, ranges
 from gradeval.arrays.strings import Ids
 from gradeval.records import Record
 from gradeval.tables.ranking import Ranked, RunLines, Wanted, unjudged_lines
@@ -30,10 +30,10 @@ class UnjudgedIds(Record, eq=False):
         """Of whole queries. The arguments are those of unjudged_lines()."""
         unjudged = unjudged_lines(lines, ranked, wanted, judged, ties)
         documents = lines.documents.take(unjudged.line)
-        [first] = are_new(unjudged.query).nonzero()
+        groups = Segments.of_equal(unjudged.query)
         return cls(
-            lines.query[unjudged.query[first]],
-            np.append(first, len(unjudged.rank)),
+            lines.query[unjudged.query[groups.starts]],
+            groups.offsets,
             unjudged.rank.astype(np.int32),
             documents.text(),
             documents.length.astype(np.min_scalar_type(documents.longest)),
@@ -42,10 +42,9 @@ class UnjudgedIds(Record, eq=False):
     @classmethod
     def joined(cls, parts: Sequence[UnjudgedIds]) -> UnjudgedIds:
         """One or more parts, which have different queries."""
-        shift = offsets_of([len(part.rank) for part in parts])
         return cls(
             np.concatenate([part.query for part in parts]),
-            np.concatenate([*(p.bounds[:-1] + by for p, by in zip(parts, shift, strict=False)), shift[-1:]]),
+            offsets_of(np.concatenate([np.diff(part.bounds) for part in parts])),
             np.concatenate([part.rank for part in parts]),
             np.concatenate([part.text for part in parts]),
             np.concatenate([part.length for part in parts]),

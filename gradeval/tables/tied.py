@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gradeval.arrays import Floats, Ints, cached_property
-from gradeval.arrays.segments import Segments, are_new, distinct, offsets_of, ranges
+from gradeval.arrays.segments import Segments, distinct, offsets_of, ranges
 from gradeval.records import Record
 from gradeval.tables.judgments import Judgments
 
@@ -35,12 +35,12 @@ class TieGroups(Record, eq=False):
         """The groups of these rows of Judgments.tied, which are retrieved within the cutoff and in order."""
         assert judgments.first is not None and judgments.last is not None
         first, query = judgments.first[rows], judgments.query[rows]
-        starts = np.flatnonzero(are_new(first, query))
+        within = Segments.of_equal(first, query)
+        starts = within.starts
         above = first[starts] - 1
         last = judgments.last[rows[starts]]
         counted = np.minimum(last, _limit(judgments, cutoff)) - above
         offsets = np.searchsorted(query[starts], np.arange(judgments.segments.count + 1))
-        within = Segments(np.append(starts, len(rows)))
         return cls(within, query[starts], above, last - above, counted, queries=Segments(offsets))
 
     def before(self, values: Floats) -> Floats:

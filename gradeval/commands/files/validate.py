@@ -626,23 +626,20 @@ class CountedRun(Total):
         """
         result = super().find(lines)
         segments = Segments(lines.bounds)
-        starts = lines.bounds[:-1]
         ties = segments.ties(segments.sorted_descending(lines.score))
-        of_tie = np.where(ties.lengths > 1, ties.lengths, 0)
-        tied = np.bincount(segments.query[ties.starts], of_tie, segments.count)
-        ranked = np.zeros(len(starts))
-        rising = np.zeros(len(starts))
-        first = np.full(len(starts), -1)
+        tied = segments.over(ties).sum(np.where(ties.lengths > 1, ties.lengths, 0))
+        ranked, rising = np.zeros((2, segments.count))
+        first = np.full(segments.count, -1)
         self.has_ranks |= lines.rank is not None
-        if lines.rank is not None and len(starts):
+        if lines.rank is not None and segments.count:
             rises = np.sign(np.diff(lines.rank)) * np.sign(np.diff(lines.score))
             rises = np.append(0.0, np.nan_to_num(rises))  # of each line and the one before
-            rises[starts] = 0
-            columns = rises != 0, rises > 0
-            ranked, rising = (np.add.reduceat(column, starts, dtype=np.float64) for column in columns)
+            rises[segments.starts] = 0
+            ranked = segments.sum(rises != 0)
+            rising = segments.sum(rises > 0)
             rows = np.flatnonzero(rises > 0)
-            against = np.flatnonzero(np.add.reduceat(rises, starts) > 0)
-            first[against] = lines.line[rows[np.searchsorted(rows, starts[against])]]
+            against = np.flatnonzero(segments.sum(rises) > 0)
+            first[against] = lines.line[rows[np.searchsorted(rows, segments.starts[against])]]
         numbers = lines.query, segments.lengths, tied, ranked > 0, rising, first
         return result.replace(details=np.array([column.astype(np.int64) for column in numbers]))
 
