@@ -201,24 +201,12 @@ class Qrels(Record, eq=False):
         """Judgments as a reader returns them. merge: of Options. Raises InputError(s) of the reader, and where
         a grade is out of range, or without merge a document has two grades for a query and subtopic.
         """
-        problems = Problems(path)
-        parts = [part for _, part in problems.until_enough(blocks)]
-        problems.check()
-        unlabelled = sum(part.unrated for part in parts)
-        if not any(len(part.value) for part in parts):
-            raise no_data(path, problems.lines, all_unlabelled(unlabelled))
-        numbered = all(part.numbered for part in parts)
-        rows = JudgmentRows.of(path, parts, jobs)
-        problems.add(rows.out_of_range())
-        problems.check()
-        if merge is None:
-            problems.add(rows.duplicates(same_grade=False))
-            problems.check()
+        rows = JudgmentRows.read(blocks, Problems(path), jobs, merge)
         qrels = rows.merged(merge)  # with the keys of its documents
-        if unlabelled:
-            notices = Notices((*qrels.notices, Notice(NoticeKind.UNLABELLED, path, unlabelled)))
-            qrels = qrels.replace(notices=notices)
-        return qrels.replace(numbered=True) if numbered else qrels
+        if not rows.unlabelled:
+            return qrels
+        notice = Notice(NoticeKind.UNLABELLED, path, rows.unlabelled)
+        return qrels.replace(notices=Notices((*qrels.notices, notice)))
 
     @cached_property
     def query_index(self) -> IdIndex:
@@ -348,6 +336,27 @@ class JudgmentRows(_Repeated, eq=False):
     order: Ints | None  # the row as read of each, None where as read
     keys: Words  # of the documents, (N,)
     subtopic: Ids | None  # of each row, (N,), None where all have one
+    unlabelled: int = 0  # how many rows were left out, which have no label
+
+    @classmethod
+    def read(
+        cls, blocks: Iterable[Columns], problems: Problems, jobs: int = 1, merge: str | None = None
+    ) -> JudgmentRows:
+        """The rows of a file. problems: gains what is wrong with them. The others are as of Qrels.of(). Raises
+        InputError(s).
+        """
+        parts = [part for _, part in problems.until_enough(blocks)]
+        problems.check()
+        unlabelled = sum(part.unrated for part in parts)
+        if not any(len(part.value) for part in parts):
+            raise no_data(problems.path, problems.lines, all_unlabelled(unlabelled))
+        rows = cls.of(problems.path, parts, jobs)
+        problems.add(rows.out_of_range())
+        problems.check()
+        if merge is None:
+            problems.add(rows.duplicates(same_grade=False))
+            problems.check()
+        return rows.replace(unlabelled=unlabelled)
 
     @classmethod
     def of(cls, path: str, parts: list[Columns], jobs: int = 1) -> JudgmentRows:
@@ -358,6 +367,7 @@ class JudgmentRows(_Repeated, eq=False):
         grade = np.concatenate([part.value for part in parts])
         lines = [(part.line, part.lines) for part in parts]
         subtopic = _subtopics(parts)
+        numbered = all(part.numbered for part in parts)
         parts.clear()
         ids, groups = grouped(ids)
         bounds = bounds[groups]
@@ -370,7 +380,7 @@ class JudgmentRows(_Repeated, eq=False):
             grade = grade[rows]
             subtopic = None if subtopic is None else subtopic.take(rows)
             bounds = offsets_of(np.bincount(number, counts))
-        qrels = Qrels(path, ids.take(first_of).compact(), bounds, documents, grade)
+        qrels = Qrels(path, ids.take(first_of).compact(), bounds, documents, grade, numbered=numbered)
 
         def keys_and_repeats(queries: slice) -> tuple[Words, Ints, Ints]:
             """The keys of these queries' documents; the rows of duplicates, and of their first judgments."""

@@ -20,7 +20,7 @@ from gradeval.errors import InputError, InputErrors, OptionError, first_names, n
 from gradeval.evaluation.caveats import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.formats.detect import role_of
-from gradeval.formats.diagnostics import LineProblems, Problem, Problems, no_data, shown
+from gradeval.formats.diagnostics import LineProblems, Problem, Problems, shown
 from gradeval.formats.format import Format, format_of
 from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source, Watch
@@ -33,7 +33,7 @@ from gradeval.render.printable import Printable, Tabular
 from gradeval.render.table import BOLD, DIM, styled
 from gradeval.tables import ranking
 from gradeval.tables.load import NOTHING_JUDGED, TableFile, check_inputs, open_file
-from gradeval.tables.qrels import JudgmentRows, Qrels, all_unlabelled, is_relevant
+from gradeval.tables.qrels import JudgmentRows, Qrels, is_relevant
 from gradeval.tables.reduction import Reduced, Total, collect
 from gradeval.version import schema_of
 
@@ -437,17 +437,14 @@ class Checks:
         self.letor = file.letor
         problems = AllProblems(file.source.name, report.errors)
         blocks = ordered_map(file.table.columns, file.table.blocks(), self.jobs)
-        parts = [part for _, part in problems.until_enough(blocks)]
-        report.end = problems.end
-        unrated = sum(part.unrated for part in parts)
-        if not any(len(part.value) for part in parts):
+        try:
+            rows = JudgmentRows.read(blocks, problems, self.jobs, self.options.merge)
+        except InputError as error:  # there are none
             if not report.errors.total:
-                _add(report, no_data(problems.path, problems.lines, all_unlabelled(unrated)))
+                _add(report, error)
             return
-        rows = JudgmentRows.of(file.source.name, parts, self.jobs)  # which takes them
-        problems.add(rows.out_of_range())
-        if self.options.merge is None:
-            problems.add(rows.duplicates(same_grade=False))
+        finally:
+            report.end = problems.end
         qrels = self.judgments = rows.merged(self.options.merge)
         relevant = is_relevant(qrels.grade, self.options.rel).astype(np.float64)
         without = ~Segments(qrels.offsets).max(relevant).astype(bool)
@@ -458,7 +455,7 @@ class Checks:
             grades=tuple(zip(grades.tolist(), counts.tolist(), strict=True)),
             duplicates=len(rows.again),
             without_relevant=int(np.count_nonzero(without)),
-            unrated=unrated,
+            unrated=rows.unlabelled,
             subtopics=len(rows.further),
         )
         for problem in rows.duplicates(same_grade=True).all():
