@@ -1,11 +1,14 @@
 """How many random examples a property is tried on; --hypothesis-profile chooses. A worker has a processor.
 
 Compiled files are kept in .venv/pycache where PYTHONDONTWRITEBYTECODE is set, as by make: compiling takes 10 s.
+Temporary files, of which tests write thousands, are kept in memory where Linux has room and TMPDIR is not set.
 """
 
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) and not sys.pycache_prefix:
@@ -17,6 +20,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings  # which pytest compiles
 
 pytest.register_assert_rewrite("helpers")
+MEMORY = "/dev/shm"
+if (
+    not {"TMPDIR", "TEMP", "TMP"} & os.environ.keys()
+    and os.access(MEMORY, os.W_OK | os.X_OK)
+    and shutil.disk_usage(MEMORY).free > 1 << 30
+    and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+):
+    os.environ["TMPDIR"] = tempfile.tempdir = MEMORY  # of processes that tests start, and of this one
 
 COMMON = {
     "deadline": None,  # a busy machine is no reason to fail
