@@ -51,9 +51,10 @@ def evaluate(
     runs: one run (a path, {query: {document: score}}, tuples (query, document, score), or a data frame, where
     one with a column named run has several), a list of runs, a dict of runs by name, or a directory or a
     pattern such as 'runs/*.run'; a file of saved results (gradeval -f json -q) is a run too. Qrels and runs of
-    ranx are read too. Data frames are read by column name: query_id, doc_id, relevance or
-    score, and other common names. metrics: names as on the command line, such as 'nDCG@5,10 AP(rel=2)', or a
-    list of these, of which any may be a measure of ir_measures.
+    ranx are read too, and responses of search engines, of which query_ids names the queries. Data frames are
+    read by column name: query_id, doc_id, relevance or score, and other common names. metrics: names as on the
+    command line, such as 'nDCG@5,10 AP(rel=2)', or a list of these, of which any may be a measure of
+    ir_measures.
     errors: 'keep' leaves runs that cannot be evaluated in Results.failed, and evaluates the others; where none
     can be, the error of the first is raised.
 
