@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import chain
 from typing import Any
 
 from gradeval.errors import first_names, named
@@ -126,7 +127,8 @@ class NoticeKind(Enum):
     )
     SAME_RANKING = Row(
         "{subject} and {rule} have the judged documents at the same ranks",
-        "{runs} have the judged documents at the same ranks as another run ({subject} as {rule})",
+        "{counted} have the judged documents at the same ranks as others ({listed})",
+        listed=("{subject} as {rule}", "; "),
         is_note=True,
     )
     MISSING = Row(
@@ -496,6 +498,10 @@ def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
     subjects = _subjects(group)
     elsewhere = len(subjects) - 1
     template, joint = row.listed
+    listed = (
+        template.format(count=_Count(other.count), subject=other.subject, rule=other.rule)
+        for other in group[:MAX_SUBJECTS]
+    )
     return {
         **_fields_of_notice(notice),
         "metrics": first_names([other.metric for other in alike], MAX_SUBJECTS),
@@ -508,10 +514,8 @@ def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
         "others": _Words(_others(group)),
         "alike": f" (and {elsewhere:,} other qrels alike)" if elsewhere else "",
         "collections": _Words(many(elsewhere, "other collection", "other collections") if elsewhere else ""),
-        "listed": joint.join(
-            template.format(count=_Count(other.count), subject=other.subject, rule=other.rule)
-            for other in group
-        ),
+        "listed": joint.join(chain(listed, ["…"] if len(group) > MAX_SUBJECTS else [])),
+        "counted": f"{sum(other.count for other in group):,} of {runs:,} runs",
     }
 
 

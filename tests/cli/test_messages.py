@@ -136,6 +136,12 @@ def test_on_a_terminal_the_first_lines_of_many() -> None:
     assert shown == [*lines[:4], "… and 1 more (--verbose lists all)"]
     shown = gradeval("q", "r", "copy=r", "-m", "nDCG tau", errors_on_terminal=True).lines
     assert "[same_ranking]" in shown[0] and "more (--verbose" in shown[-1]
+    Path("s").write_text("q1 Q0 a 1 1 t\n")
+    runs = "1=r", "2=r", "3=r", "4=s", "5=s"
+    groups = "(1 as 2, 3; 4 as 5) [same_ranking]"
+    of_groups = f"note: 5 of 6 runs have the judged documents at the same ranks as others {groups}"
+    Path("t").write_text("q1 Q0 b 1 1 t\n")
+    assert of_groups in gradeval("q", *runs, "t", "-m", "nDCG").lines
     assert gradeval(*call, "--verbose", errors_on_terminal=True).lines == lines
     assert gradeval(*call, "--strict", errors_on_terminal=True).lines[:-1] == lines  # they are errors
     assert gradeval("q", "r", "-m", "nDCG", errors_on_terminal=True).lines[4:] == []

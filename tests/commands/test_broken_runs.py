@@ -60,9 +60,10 @@ def test_a_run_that_is_left_alone() -> None:
         done = gradeval("compare", "qrels", "a.run", "bad.run", *more)
         alone = "gradeval: a is the only run that could be evaluated: there is none to compare it with"
         assert (done.code, done.out, done.lines) == (2, "", [BAD, alone])
-    done = gradeval("study", "agreement", "qrels", "a.run", "bad.run")
-    alone = "qrels: an order needs two systems. The others could not be evaluated"
-    assert (done.code, done.out, done.lines) == (2, "", [BAD, alone])
+    for study in "agreement", "reuse":
+        done = gradeval("study", study, "qrels", "a.run", "bad.run")
+        alone = "qrels: an order needs two systems. The others could not be evaluated"
+        assert (done.code, done.out, done.lines) == (2, "", [BAD, alone])
 
 
 @pytest.mark.skipif(find_spec("jinja2") is None, reason="jinja2 is not installed")

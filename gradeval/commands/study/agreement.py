@@ -128,7 +128,7 @@ def agreement(
     union, judged, failed = collect(qrels, named_runs, chosen, other_qrels=other_qrels, errors=errors)
     sets = _JudgmentSets(union, judged)
     if is_of_runs:
-        _check_systems(union, failed)
+        check_systems(union, failed)
     sampling = Sampling(study_options.samples, study_options.seed, chosen.jobs or default_jobs())
     collections = [union]
     tables = list[StudyTable]()
@@ -164,7 +164,7 @@ def agreement(
     return warned(study)
 
 
-def _check_systems(union: JudgedCollection, failed: Sequence[FailedRun]) -> None:
+def check_systems(union: JudgedCollection, failed: Sequence[FailedRun]) -> None:
     """Raise the error of a run, or InputError, where there are no two systems to order."""
     if len(union.runs) < 2:
         hint = "The others could not be evaluated" if failed else "Give two runs or more"

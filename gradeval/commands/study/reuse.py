@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.commands.study.agreement import JudgedCollection, collect, means_of
+from gradeval.commands.study.agreement import JudgedCollection, check_systems, collect, means_of
 from gradeval.commands.study.options import REUSE_METRICS, ReuseOptions
 from gradeval.commands.study.tables import Row, Study, StudyTable, averaged_metrics
-from gradeval.errors import InputError, OptionError, first_names, named
+from gradeval.errors import InputError, first_names, named
 from gradeval.evaluation.caveats import judged_share
 from gradeval.evaluation.evaluation import OnErrors, check_errors
 from gradeval.evaluation.runs import separate_runs
@@ -61,8 +61,7 @@ def reuse(
     depth = ReuseOptions.of(options).pool_depth
     check_errors(errors)
     collection, _, failed = collect(qrels, separate_runs(runs), chosen, errors=errors)
-    if len(collection.runs) < 2:
-        raise OptionError("a study of reuse needs two runs or more")
+    check_systems(collection, failed)
     groups = _Teams.of([run.name for run in collection.runs], teams)
     rows = _rows(collection, specs, groups, depth)
     columns = ("run", *(("team",) if teams is not None else ()), *_COLUMNS)

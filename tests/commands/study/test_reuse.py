@@ -11,7 +11,7 @@ from cli.command import fails, gradeval
 from helpers import each, raises, some
 
 import gradeval as package
-from gradeval import InputError, OptionError
+from gradeval import InputError
 from gradeval.commands.study.reuse import _Orders
 
 RUNS = {
@@ -94,4 +94,4 @@ def test_the_command(folder: Path) -> None:
     assert fails(*line, "--teams", "teams") == "teams: there is no run 'Z'. The runs are 'A', 'B', 'C'"
     assert "two runs or more" in fails("study", "reuse", "qrels", "A.run")
     raises(InputError, "^teams: there is no run 'Z'", rows, QRELS, RUNS, teams={"Z": "x"})
-    raises(OptionError, "two runs or more", rows, QRELS, RUNS["A"])
+    raises(InputError, "two runs or more", rows, QRELS, RUNS["A"])
