@@ -218,7 +218,7 @@ class SavedResult(Record, eq=False):
     canonical names.
     """
 
-    has_documents = False
+    _has_documents = False
 
     path: str
     sha256: str
@@ -294,7 +294,7 @@ class Results(Record, WithNotices, eq=False):
     """
 
     layout = "gradeval.evaluation.layout"
-    has_documents = False  # as qrels and runs have
+    _has_documents = False  # as qrels and runs have
 
     qrels: str
     qrels_sha256: str | None

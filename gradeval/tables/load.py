@@ -582,7 +582,7 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
 def check_documents(data: Any, path: str, number: str) -> None:
     """Raise InputError for results, and for a set of documents, which has no query."""
     role = "qrels" if number == "grade" else "run"
-    if getattr(data, "has_documents", None) is False:
+    if getattr(data, "_has_documents", None) is False:
         raise InputError(path, "results have no documents", hint=f"Give the {role} that they were made from")
     if isinstance(data, (set, frozenset)) and not all(isinstance(row, tuple) for row in data):
         hint = "Give " + ("{query: {document, …}}" if role == "qrels" else "{query: [document, …]}")
