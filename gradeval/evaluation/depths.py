@@ -10,6 +10,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, offsets_of
 from gradeval.errors import GradevalError
+from gradeval.evaluation.results import Quantiles
 from gradeval.evaluation.score import score
 from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.records import Record
@@ -24,7 +25,6 @@ _MOST = 0.5  # of its queries have fewer documents than a cutoff, where a run is
 _SEEN = 1e-4  # the least change of a value that matters
 _GRADES = (1.0, 2.0, 3.0, 4.0)  # of documents that are tried, and the threshold of the metric
 
-Quantiles = tuple[int, int, int, int, int]
 # of the documents per query: that a tenth of the queries is shallow is no accident
 QUANTILES = ("first deciles", "lower quartiles", "medians", "upper quartiles", "last deciles")
 _SHARES = np.array([0.1, 0.25, 0.5, 0.75, 0.9])

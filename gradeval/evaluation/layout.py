@@ -19,6 +19,7 @@ from gradeval.evaluation.results import (
     TIE_RANGE,
     MetricColumn,
     Results,
+    columns_by_spec,
     failed_to_dicts,
     has_numbers,
 )
@@ -202,8 +203,8 @@ def _by_metric(
     counted = [results.counted_queries(r) for r in runs]
     counted_by_any = set().union(*counted) if per_query else set()
     shown = [query for query in results.queries if query in counted_by_any]
-    values = results.columns_by_spec(per_query=True)
-    means = results.columns_by_spec(per_query=False)
+    values = columns_by_spec(results, per_query=True)
+    means = columns_by_spec(results, per_query=False)
     for spec in results.specs:
         queries: list[str] = []
         columns: list[list[str]] = [[] for _ in runs]

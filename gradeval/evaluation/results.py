@@ -19,7 +19,7 @@ from gradeval.file_formats import LabelledRun
 from gradeval.notices import Notice, Notices
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, checked_path, takes
 from gradeval.records import Record
-from gradeval.registry.spec import Metrics, OneMetric, Spec, is_num_q, parse
+from gradeval.registry.spec import Metrics, OneMetric, OneRun, Spec, is_num_q, parse
 from gradeval.render.printable import WithNotices, frame_of, library, warned
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class RunResult(Record, eq=False):
     bounds: Floats | None = None
     summary: Summary | None = None  # where the values of the queries are not kept, which are empty then
     # the deciles, quartiles and the median of the documents that are evaluated of a query, if known
-    depths: tuple[int, int, int, int, int] | None = None
+    depths: Quantiles | None = None
     interval: tuple[str, float] | None = None  # of the means: the method, and the confidence in percent
     weights: Floats | None = None  # of the queries in the means, (Q,), None where all count alike
     missing: Bools | None = None  # which of the queries that are evaluated it lacks, (Q,), None where unknown
@@ -179,6 +179,8 @@ def failed_to_dicts(failed: Iterable[FailedRun]) -> list[dict[str, Any]]:
     return [{"path": run.path, "errors": str(run.error).split("\n")} for run in failed]
 
 
+Quantiles = tuple[int, int, int, int, int]
+"""Those of the documents per query: the first deciles, the quartiles and the median, the last deciles."""
 Runs = Sequence[LabelledRun]
 """(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
 
@@ -194,7 +196,7 @@ class SavedRun(Record, eq=False):
     queries: tuple[str, ...]
     values: Mapping[str, Floats]
     ties: str | None = None
-    depths: tuple[int, int, int, int, int] | None = None
+    depths: Quantiles | None = None
     summary: Summary | None = None  # where it was saved without the values of queries
     bounds: Mapping[str, Floats] | None = None
     stated: Mapping[str, float] = {}  # as of RunResult
@@ -399,7 +401,7 @@ class Results(Record, WithNotices, eq=False):
         order = np.argsort(-self.means[:, m] if descending else self.means[:, m], kind="stable")  # NaN last
         return self.replace(runs=tuple(self.runs[r] for r in order.tolist()))
 
-    def run(self, run: str | int) -> RunMeans:
+    def run(self, run: OneRun) -> RunMeans:
         """The summary value of each metric of a run, by its name: results.run("bm25")["nDCG@10"]. A metric is
         found by any spelling, and by what it was asked for. Raises GradevalError.
         """
@@ -438,11 +440,11 @@ class Results(Record, WithNotices, eq=False):
         pairs = zip(self.runs, self._summaries, strict=True)
         return self.replace(runs=tuple(run.taken(nothing).replace(summary=summary) for run, summary in pairs))
 
-    def mean(self, run: str | int, metric: OneMetric) -> float:
+    def mean(self, run: OneRun, metric: OneMetric) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
         return float(self.means[self._run(run), self._numeric(metric)])
 
-    def range(self, run: str | int, metric: OneMetric) -> tuple[float, float]:
+    def range(self, run: OneRun, metric: OneMetric) -> tuple[float, float]:
         """The lowest and the highest summary value over the orders of tied scores that were tried. For a metric
         with the invariant PROMOTION_HELPS these are the limits over all orders. Raises OptionError for results
         that were evaluated without tie_range.
@@ -455,7 +457,7 @@ class Results(Record, WithNotices, eq=False):
         """Whether values have bounds over missing judgments."""
         return any(run.bounds is not None for run in self.runs)
 
-    def bounds(self, run: str | int, metric: OneMetric) -> tuple[float, float]:
+    def bounds(self, run: OneRun, metric: OneMetric) -> tuple[float, float]:
         """The lowest and the highest summary value that judgments of the unjudged documents retrieved could
         give; (NaN, NaN) for a metric without bounds. These are worst cases, not an interval of confidence.
         Raises OptionError for results that were evaluated without bounds.
@@ -468,7 +470,7 @@ class Results(Record, WithNotices, eq=False):
 
     def interval(
         self,
-        run: str | int,
+        run: OneRun,
         metric: OneMetric,
         confidence: float | None = None,
         method: str | None = None,
@@ -513,7 +515,7 @@ class Results(Record, WithNotices, eq=False):
         limits = [(outcome.low, outcome.high) for outcome in tested if not math.isnan(outcome.low)]
         return sum(low <= 0 <= high for low, high in limits), len(limits)
 
-    def signature(self, run: str | int, metric: OneMetric) -> str:
+    def signature(self, run: OneRun, metric: OneMetric) -> str:
         """What decides a mean, in one line: 'nDCG@10|gain:linear|rel:>0|ties:trec|…|n:50|gradeval:0.9.0'. The
         metric; gain (where it has one), rel, ties, queries, no_relevant; other options where they are not the
         defaults; the first 8 digits of the SHA-256 of query_ids, query_weights, the qrels and group sizes,
@@ -536,36 +538,36 @@ class Results(Record, WithNotices, eq=False):
                 texts += same if len(same) == 1 else [f"{name}: {text}" for name, text in of_runs.items()]
         return texts
 
-    def undefined(self, run: str | int, metric: OneMetric) -> int:
+    def undefined(self, run: OneRun, metric: OneMetric) -> int:
         """The number of counted queries whose value is undefined, and excluded from the mean."""
         return int(self._summaries[self._run(run)].undefined[self._numeric(metric)])
 
-    def values(self, run: str | int, metric: OneMetric) -> Floats:
+    def values(self, run: OneRun, metric: OneMetric) -> Floats:
         """The value of each query in qrels order, (Q,): NaN where undefined or not counted."""
         result = self.runs[self._run(run)]
         return np.where(result.counted, result.values[self._numeric(metric)], np.nan)
 
-    def per_query(self, run: str | int, metric: OneMetric) -> dict[str, float]:
+    def per_query(self, run: OneRun, metric: OneMetric) -> dict[str, float]:
         """Query id -> value, for the counted queries in qrels order."""
         result = self.runs[self._run(run)]
         values = result.values[self._numeric(metric), result.counted]
         return dict(zip(self.counted_queries(run), values.tolist(), strict=True))
 
-    def texts(self, run: str | int, metric: OneMetric) -> dict[str, str]:
+    def texts(self, run: OneRun, metric: OneMetric) -> dict[str, str]:
         """Query id -> value of a text metric, for the counted queries in qrels order."""
         result, m = self.runs[self._run(run)], position_of(metric, self.specs)
         if m not in result.texts:
             raise MetricError(f"{self.specs[m]} is numeric", hint="use Results.values()")
         return dict(zip(self.counted_queries(run), result.counted_texts(m), strict=True))
 
-    def counted_queries(self, run: str | int) -> list[str]:
+    def counted_queries(self, run: OneRun) -> list[str]:
         """The ids of the queries that are printed and averaged for this run, in qrels order."""
         counted = self.runs[self._run(run)].counted
         if counted.all():
             return list(self.queries)
         return [self.queries[q] for q in np.flatnonzero(counted).tolist()]
 
-    def columns(self, run: str | int, *, per_query: bool) -> list[MetricColumn]:
+    def columns(self, run: OneRun, *, per_query: bool) -> list[MetricColumn]:
         """The values to print for a run: of each counted query, or the summary of each metric that has one."""
         r = self._run(run)
         result = self.runs[r]
@@ -583,11 +585,6 @@ class Results(Record, WithNotices, eq=False):
             for m, spec in enumerate(self.specs)
             if (spec.metric.per_query if per_query else spec.metric.has_summary)
         ]
-
-    def columns_by_spec(self, *, per_query: bool) -> list[dict[Spec, MetricColumn]]:
-        """Those of each run."""
-        runs = range(len(self.runs))
-        return [{column.spec: column for column in self.columns(r, per_query=per_query)} for r in runs]
 
     def _limits(self, r: int, m: int, limits: Mapping[str, Floats]) -> dict[str, MetricColumn]:
         """Those of a metric, of (M, n) each, without a mean over the orders that has no closed form."""
@@ -624,7 +621,7 @@ class Results(Record, WithNotices, eq=False):
         _check_utf8("query", self.queries)
         pairs = [(run.name, query) for r, run in enumerate(self.runs) for query in self.counted_queries(r)]
         columns: dict[str, Any] = {"run": [run for run, _ in pairs], "query": [query for _, query in pairs]}
-        of_runs = self.columns_by_spec(per_query=True)
+        of_runs = columns_by_spec(self, per_query=True)
         for spec in filter(has_numbers, self.specs):
             name = self.asked.get(spec, str(spec))
             for column, values in self._numbers([of_run[spec] for of_run in of_runs]).items():
@@ -659,7 +656,7 @@ class Results(Record, WithNotices, eq=False):
         """
         is_of_means = bool(self.runs) and all(run.summary is not None for run in self.runs)
         specs = list(filter(is_summarized if is_of_means else has_numbers, self.specs))
-        of_runs = self.columns_by_spec(per_query=not is_of_means)
+        of_runs = columns_by_spec(self, per_query=not is_of_means)
         by_run = [self._numbers([columns[spec] for spec in specs]) for columns in of_runs]
         numbers = {}
         for name in self._numbers(()):  # by query, then by metric
@@ -718,7 +715,7 @@ class Results(Record, WithNotices, eq=False):
         errors = (f"error: {line}" for run in self.failed for line in str(run.error).split("\n"))
         return [*errors, *super()._caveats()]
 
-    def _run(self, run: str | int) -> int:
+    def _run(self, run: OneRun) -> int:
         if isinstance(run, Integral):
             return _position(run, len(self.runs), "run")
         names = [result.name for result in self.runs]
@@ -731,6 +728,12 @@ class Results(Record, WithNotices, eq=False):
         if self.specs[m].metric.text:
             raise MetricError(f"{self.specs[m]} is text", hint="use Results.texts()")
         return m
+
+
+def columns_by_spec(results: Results, *, per_query: bool) -> list[dict[Spec, MetricColumn]]:
+    """Those of each run."""
+    runs = range(len(results.runs))
+    return [{column.spec: column for column in results.columns(r, per_query=per_query)} for r in runs]
 
 
 def _check_utf8(label: str, names: Sequence[str]) -> None:

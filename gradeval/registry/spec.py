@@ -95,6 +95,8 @@ class Spec(Record):
         return dialects.printed(self.metric.name, self.texts) or str(self)
 
 
+OneRun: TypeAlias = str | int
+"""A run of results: its name, or its position."""
 OneMetric: TypeAlias = str | Spec | Measure | int
 """A metric of results: any spelling of its name, or its position."""
 

@@ -132,11 +132,6 @@ class WithNotices(Printable):
         return ()
 
     @property
-    def noticed(self) -> Sequence[Sequence[Notice]]:
-        """The notices in groups, each with a line for each kind."""
-        return (self.notices,)
-
-    @property
     def runs_read(self) -> int:
         """How many runs the notices may be about."""
         return 1
@@ -148,8 +143,7 @@ class WithNotices(Printable):
 
     def sentences(self, informational: bool, shown: Iterable[Notice] = ()) -> list[str]:
         """The warnings, or the notes, as text. shown: those that are left out."""
-        groups = (of_kind(notices, informational, shown) for notices in self.noticed)
-        return list(dict.fromkeys(chain(*(lines(group, self.runs_read, in_python=True) for group in groups))))
+        return list(lines(of_kind(self.notices, informational, shown), self.runs_read, in_python=True))
 
     def __str__(self) -> str:
         return "".join([self.render(), *(f"{line}\n" for line in self._caveats())])
@@ -164,6 +158,7 @@ class WithNoticeGroups(WithNotices):
 
     @property
     def noticed(self) -> tuple[tuple[Notice, ...], ...]:
+        """The notices in groups, each with a line for each kind."""
         return ()
 
     @property
@@ -173,6 +168,10 @@ class WithNoticeGroups(WithNotices):
     @property
     def warnings(self) -> tuple[str, ...]:
         return (*self.sentences(False), *self.sentences(True))
+
+    def sentences(self, informational: bool, shown: Iterable[Notice] = ()) -> list[str]:
+        groups = (of_kind(notices, informational, shown) for notices in self.noticed)
+        return list(dict.fromkeys(chain(*(lines(group, self.runs_read, in_python=True) for group in groups))))
 
 
 def of_kind(notices: Iterable[Notice], informational: bool, shown: Iterable[Notice] = ()) -> list[Notice]:

@@ -49,7 +49,7 @@ from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, shown
 from gradeval.notices import Notice, NoticeKind, Notices
 from gradeval.options import DEFAULT_TIES, Options
-from gradeval.registry.spec import Metrics, OneMetric, Spec, parse
+from gradeval.registry.spec import Metrics, OneMetric, OneRun, Spec, parse
 from gradeval.statistics import tests
 from gradeval.statistics.intervals import t_interval, within
 from gradeval.statistics.multiple import CORRECTIONS
@@ -418,7 +418,7 @@ class SparkSummary(Results):
     def __repr__(self) -> str:
         return f"SparkSummary(qrels={self.qrels!r}, runs={len(self.runs)}, metrics={len(self.specs)})"
 
-    def standard_error(self, run: str | int, metric: OneMetric) -> float:
+    def standard_error(self, run: OneRun, metric: OneMetric) -> float:
         """The standard error of a mean, in the metric's unit: sd / sqrt(n). NaN for fewer than two values, and
         for a metric whose summary is a sum or a geometric mean.
         """
@@ -429,7 +429,7 @@ class SparkSummary(Results):
 
     def interval(
         self,
-        run: str | int,
+        run: OneRun,
         metric: OneMetric,
         confidence: float | None = None,
         method: str | None = None,

@@ -32,7 +32,15 @@ from gradeval.errors import (
 from gradeval.evaluation.depths import with_depths
 from gradeval.evaluation.evaluation import evaluate_all
 from gradeval.evaluation.plan import Plan, with_files
-from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, position_of, signature_of
+from gradeval.evaluation.results import (
+    FailedRun,
+    Quantiles,
+    Results,
+    Runs,
+    SavedResult,
+    position_of,
+    signature_of,
+)
 from gradeval.evaluation.runs import with_saved
 from gradeval.file_formats import LabelledRuns
 from gradeval.formats.json import parse_json
@@ -86,7 +94,7 @@ class BatchCell:
     comparisons: Mapping[str, comparison.PairComparison] = field(default_factory=dict)  # by metric
     notices: Sequence[Notice] = ()
     errors: tuple[str, ...] = ()
-    depths: tuple[int, int, int, int, int] | None = None
+    depths: Quantiles | None = None
 
     @property
     def key(self) -> Key:

@@ -19,7 +19,7 @@ from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Grou
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names
 from gradeval.evaluation.bounds import check_bounds
 from gradeval.evaluation.caveats import left_out_of_groups
-from gradeval.evaluation.depths import Quantiles, apart
+from gradeval.evaluation.depths import apart
 from gradeval.evaluation.evaluation import OnErrors, accepted, check_errors, evaluate_all, joined_errors
 from gradeval.evaluation.groups import group_notices, positions_of_groups
 from gradeval.evaluation.loaded import results_of
@@ -27,6 +27,7 @@ from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import (
     FailedRun,
+    Quantiles,
     Results,
     Runs,
     SavedResult,

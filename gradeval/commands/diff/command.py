@@ -80,7 +80,7 @@ def diff_command(
     listed = listed_runs(runs_from)
     job.open(*(path for _, path in listed))
 
-    from gradeval.commands.diff.diff import JudgedInputs, diff_of
+    from gradeval.commands.diff.diff import diff_of
     from gradeval.commands.diff.rankings import DiffedRuns
 
     own = DiffOptions(**{name: options.pop(name) for name in DiffOptions.table})
@@ -92,7 +92,8 @@ def diff_command(
             DiffedRuns.of(job.watched(first), job.watched(new)),
             own,
             Options(**options),
-            judging=JudgedInputs(job.watched(qrels), metrics or None),
+            qrels=job.watched(qrels),
+            metrics=metrics or None,
             text=text,
         )
     failed = job.report_failed(diff.failed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -191,17 +191,10 @@ def diff(
     check_errors(errors)
     runs = DiffedRuns.of(separate_runs(old), separate_runs(new))
     chosen = DiffOptions.of(options), Options.of(options, without=DiffOptions.table)
-    made = diff_of(runs, *chosen, judging=JudgedInputs(qrels, metrics), text=text)
+    made = diff_of(runs, *chosen, qrels=qrels, metrics=metrics, text=text)
     for failed in made.failed if errors == "raise" else ():
         raise failed.error
     return warned(made)
-
-
-class JudgedInputs(NamedTuple):
-    """The qrels of a diff, and the metrics whose differences they give."""
-
-    qrels: Any = None
-    metrics: Metrics | None = None
 
 
 def diff_of(
@@ -209,23 +202,24 @@ def diff_of(
     options: DiffOptions,
     evaluation: Options,
     *,
-    judging: JudgedInputs = JudgedInputs(),  # noqa: B008  # it is immutable
+    qrels: Any = None,
+    metrics: Metrics | None = None,
     text: Any = None,
 ) -> Diff:
     """diff() with its options checked; it warns of nothing. Runs that cannot be read are in Diff.failed. Raises
     GradevalError for the old run, the qrels and the options, and where no other run can be read.
     """
-    if judging.metrics is not None and judging.qrels is None:
+    if metrics is not None and qrels is None:
         raise OptionError("metrics need qrels")
     runs = runs.opened()
-    has_qrels = judging.qrels is not None
-    judged = open_qrels(judging.qrels, evaluation) if has_qrels else NOTHING_JUDGED
+    has_qrels = qrels is not None
+    judged = open_qrels(qrels, evaluation) if has_qrels else NOTHING_JUDGED
     shown = max(options.k) if options.worst or has_qrels else 0
     compared = compare_rankings(runs, options, evaluation, judged=judged, shown=shown)
     baseline = compared.baseline
     levels = GradeLevels.of(judged.qrels) if has_qrels else None
     of_runs = [_run_diff(run, compared, options, judged.qrels, levels) for run in compared.runs]
-    qrels = {"qrels": judged.qrels.path} if has_qrels else {}
+    judged_by = {"qrels": judged.qrels.path} if has_qrels else {}
     made = Diff(
         baseline.name,
         baseline.qrels.path,
@@ -233,12 +227,12 @@ def diff_of(
         of_runs[0][0] if of_runs else (),
         options,
         grades=() if levels is None else tuple(levels.names),
-        inputs={**qrels, "options": evaluation.to_dict()},
+        inputs={**judged_by, "options": evaluation.to_dict()},
         noticed=(tuple(_notices(compared, options)),),
         failed=tuple(compared.failed),
     )
-    if judging.metrics is not None:
-        made = _with_metrics(made, runs, judged, judging.metrics, evaluation)
+    if metrics is not None:
+        made = _with_metrics(made, runs, judged, metrics, evaluation)
     if not made.runs:
         raise made.failed[0].error
     return made if text is None else _with_texts(made, text)
