@@ -169,8 +169,7 @@ class RankedPairs(Record, eq=False):
         within = depth <= width
         cell = (self.query[rows] * width + depth - 1)[within]
         counts = np.bincount(cell, minlength=self.count * width).reshape(self.count, width)
-        total = counts.cumsum(axis=1)
-        return total
+        return counts.cumsum(axis=1)
 
 
 # --- rank-biased overlap
@@ -232,8 +231,7 @@ def _rbo(pairs: RankedPairs, p: float, ties: str, width: int) -> Floats:
         sums[0] += at_shorter * (share * more).sum(axis=1)
         sums[2] += (share * most).sum(axis=1)
     sums += _tails(overlap[row, last[1]].round(), shorter, longer, at_shorter, p)
-    values = (1 - p) / p * sums
-    return values
+    return (1 - p) / p * sums
 
 
 def _tails(common: Floats, shorter: Ints, longer: Ints, at_shorter: Floats, p: float) -> Floats:

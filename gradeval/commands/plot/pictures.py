@@ -37,7 +37,19 @@ from gradeval.notices import Notice, NoticeKind
 from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes, whole
 from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
 from gradeval.render import Digits
-from gradeval.render import document as doc
+from gradeval.render.document import (
+    ABSENT,
+    Block,
+    Grid,
+    Lines,
+    OutputDocument,
+    RenderOptions,
+    Sentences,
+    StyledLine,
+    number,
+    probability,
+    signed,
+)
 from gradeval.render.printable import warned
 from gradeval.statistics.intervals import t_intervals
 from gradeval.statistics.tests import interval_of_mean
@@ -689,13 +701,13 @@ def history(file: Any, metrics: Metrics | None = None, *, last: int | None = Non
 # --- the document
 
 
-def document(picture: Picture, options: doc.RenderOptions, *, table: str | None = None) -> doc.OutputDocument:
+def document(picture: Picture, options: RenderOptions, *, table: str | None = None) -> OutputDocument:
     """table: which one tsv and csv print, by default the first. Queries and curves are drawn in characters."""
     numbers = tables.document(picture, options, table=table)
     if picture.name in ("phi", "swaps"):
         return numbers
 
-    def blocks() -> Iterator[doc.Block]:
+    def blocks() -> Iterator[Block]:
         if picture.name == "history":
             yield from _of_history(picture, options.digits)
             yield from numbers.blocks() if numbers.blocks else ()
@@ -705,11 +717,11 @@ def document(picture: Picture, options: doc.RenderOptions, *, table: str | None 
                 draw = _curves if panel.means is None else _intervals
                 yield draw(panel, options.digits)
                 continue
-            yield doc.StyledLine(f"{visible(panel.title)}: {visible(panel.y.label)}", "strong")
+            yield StyledLine(f"{visible(panel.title)}: {visible(panel.y.label)}", "strong")
             if len(panel.bars.y):
-                yield doc.Lines(_bars(panel.bars, min(options.width or WIDTH, WIDTH) - len(_BELOW)))
-            yield doc.Sentences(list(_of_bars(panel.bars, options.digits)))
-        yield doc.StyledLine(f"Intervals: {picture.note}.", "dim")
+                yield Lines(_bars(panel.bars, min(options.width or WIDTH, WIDTH) - len(_BELOW)))
+            yield Sentences(list(_of_bars(panel.bars, options.digits)))
+        yield StyledLine(f"Intervals: {picture.note}.", "dim")
 
     return numbers.replace(blocks=blocks)
 
@@ -742,14 +754,14 @@ def _of_bars(bars: Bars, digits: Digits) -> Iterator[str]:
     if not count:
         yield "No query has a value."
         return
-    write = doc.number if pair is None else doc.signed
+    write = number if pair is None else signed
     mean, low, high = (write(value, digits) for value in (bars.mean, bars.low, bars.high))
     interval = "" if math.isnan(bars.low) else f", interval {low} to {high}"
     if pair is None:
         yield f"Mean of {count} {'query' if count == 1 else 'queries'}: {mean}{interval}."
     else:
-        p = "" if math.isnan(pair.p_corrected) else f", p {doc.probability(pair.p_corrected, digits)}"
-        means = " and ".join(doc.number(mean, digits) for mean in (pair.baseline_mean, pair.mean))
+        p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, digits)}"
+        means = " and ".join(number(mean, digits) for mean in (pair.baseline_mean, pair.mean))
         yield f"Won {pair.won}, tied {pair.tied}, lost {pair.lost}. Means {means}."
         yield f"Difference {mean}{interval}{p}."
     for group, extremes in _extremes(bars).items():
@@ -775,7 +787,7 @@ def _extremes(bars: Bars) -> dict[str, list[tuple[str, float]]]:
     }
 
 
-def _intervals(panel: Panel, digits: Digits) -> doc.Grid:
+def _intervals(panel: Panel, digits: Digits) -> Grid:
     """The mean of each run with its interval, on one scale for all."""
     means = panel.means
     assert means is not None
@@ -784,9 +796,9 @@ def _intervals(panel: Panel, digits: Digits) -> doc.Grid:
     rows = []
     for name, numbers in zip(means.names, columns.T.tolist(), strict=True):
         places = [round((WIDTH // 2) * (x - low) / ((high - low) or 1.0)) for x in numbers if not math.isnan(x)]
-        texts = (doc.number(x, digits) for x in numbers)
+        texts = (number(x, digits) for x in numbers)
         rows.append((visible(name), _drawn_interval(*places), *texts))
-    return doc.Grid(visible(panel.x.label), ("run", "interval", "mean", "low", "high"), rows, labels=2)
+    return Grid(visible(panel.x.label), ("run", "interval", "mean", "low", "high"), rows, labels=2)
 
 
 def _drawn_interval(mean: int | None = None, *limits: int) -> str:
@@ -810,7 +822,7 @@ def _ends_of_lines(lines: Iterable[Line]) -> tuple[float, float]:
     return low - (high - low or 1.0) / 8, high
 
 
-def _curves(panel: Panel, digits: Digits) -> doc.Grid:
+def _curves(panel: Panel, digits: Digits) -> Grid:
     """The curve of each run, on one scale for all, and its values at some of the cutoffs."""
     lines = panel.lines
     x = panel.lines[0].x
@@ -818,15 +830,15 @@ def _curves(panel: Panel, digits: Digits) -> doc.Grid:
     low, high = _ends_of_lines(lines)
     rows = []
     for line in lines:
-        last_interval = [doc.number(float(end[-1]), digits) for end in (line.low, line.high) if end is not None]
-        interval = doc.ABSENT if doc.ABSENT in last_interval else " to ".join(last_interval)
-        values = (doc.number(value, digits) for value in line.y[places].tolist())
+        last_interval = [number(float(end[-1]), digits) for end in (line.low, line.high) if end is not None]
+        interval = ABSENT if ABSENT in last_interval else " to ".join(last_interval)
+        values = (number(value, digits) for value in line.y[places].tolist())
         rows.append((visible(line.name), _drawn(_sampled(line.y, WIDTH // 2), low, high), *values, interval))
     at = [f"{x[position]:.15g}" for position in places]
-    return doc.Grid(visible(panel.y.label), ("run", "curve", *at, f"interval at {at[-1]}"), rows, labels=2)
+    return Grid(visible(panel.y.label), ("run", "curve", *at, f"interval at {at[-1]}"), rows, labels=2)
 
 
-def _of_history(picture: Picture, digits: Digits) -> Iterator[doc.Grid]:
+def _of_history(picture: Picture, digits: Digits) -> Iterator[Grid]:
     """The last entries of each run, on one scale for all, with a line between segments."""
     for panel in picture.panels:
         low, high = _ends_of_lines(panel.lines)
@@ -838,7 +850,7 @@ def _of_history(picture: Picture, digits: Digits) -> Iterator[doc.Grid]:
             extremes = np.nanmin(values), np.nanmax(values), values[-1]
             bounds = [] if line.bound is None else line.bound[~np.isnan(line.bound)].tolist()
             bound = bounds[-1] if bounds else math.nan
-            numbers = (doc.number(float(value), digits) for value in (*extremes, bound))
+            numbers = (number(float(value), digits) for value in (*extremes, bound))
             rows.append((visible(line.name), "".join(signs[-_LAST:]), str(len(values)), *numbers))
         head = ("run", "history", "entries", "lowest", "highest", "last", "bound")
-        yield doc.Grid(visible(panel.y.label), head, rows, labels=2)
+        yield Grid(visible(panel.y.label), head, rows, labels=2)

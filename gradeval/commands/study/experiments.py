@@ -12,9 +12,16 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, map_all, ordered_map, with_fewer
-from gradeval.commands.study import options as of_study
 from gradeval.commands.study.agreement import agreement as agreement
-from gradeval.commands.study.options import LEVELS_METRICS, DivergenceOptions, SwapsOptions, refuse
+from gradeval.commands.study.options import (
+    CRITERIA_METRICS,
+    LEVELS_METRICS,
+    RANDOM,
+    SWAPS_METRICS,
+    DivergenceOptions,
+    SwapsOptions,
+    refuse,
+)
 from gradeval.commands.study.reuse import reuse as reuse
 from gradeval.commands.study.tables import (
     Row,
@@ -84,7 +91,7 @@ class Swaps(Study):
 
 @takes(SwapsOptions.table)
 def swaps(
-    metrics: Metrics = of_study.SWAPS_METRICS,
+    metrics: Metrics = SWAPS_METRICS,
     *,
     progress: Callable[[int, int], None] | None = None,
     **options: Unpack[SwapsKeywords],
@@ -394,7 +401,7 @@ def divergence(
         return _synthetic(specs, study_options, chosen.jobs or default_jobs())
     refuse(
         study_options,
-        DivergenceOptions.rows(within=of_study.RANDOM),
+        DivergenceOptions.rows(within=RANDOM),
         "is for random scores, and goes without qrels",
     )
     if len(specs) != 2:
@@ -497,7 +504,7 @@ def _synthetic(specs: Sequence[Spec], options: DivergenceOptions, jobs: int) -> 
 
 
 @takes({})
-def criteria(metrics: Metrics = of_study.CRITERIA_METRICS) -> Study:
+def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
     """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
 
         >>> print(gradeval.study.criteria("nDCG rankDCG"))

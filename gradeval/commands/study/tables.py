@@ -18,7 +18,7 @@ from gradeval.notices import Notice
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
-from gradeval.render import document as doc
+from gradeval.render.document import Block, Grid, OutputDocument, RenderOptions, Rows, StyledLine, exact, plain
 from gradeval.render.printable import WithNoticeGroups, library
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE
@@ -43,7 +43,7 @@ class StudyTable:
 
     def to_dicts(self) -> list[dict[str, Value]]:
         """The rows as objects, undefined values as None."""
-        return [dict(zip(self.columns, map(doc.exact, row), strict=True)) for row in self.rows]
+        return [dict(zip(self.columns, map(exact, row), strict=True)) for row in self.rows]
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame of the rows."""
@@ -107,12 +107,10 @@ def fields_of(
     return {"name": name, "options": about, **noticed}
 
 
-def document(
-    study: Study, render_options: doc.RenderOptions, *, table: str | None = None
-) -> doc.OutputDocument:
+def document(study: Study, render_options: RenderOptions, *, table: str | None = None) -> OutputDocument:
     """table: which one tsv and csv print, by default the first."""
 
-    def blocks() -> Iterator[doc.Block]:
+    def blocks() -> Iterator[Block]:
         yield from (
             _grid(shown_table, render_options.digits) for shown_table in study.tables if shown_table.shown
         )
@@ -120,15 +118,15 @@ def document(
             yield visible(study.finding)
         options = {name: value for name, value in study.options.items() if name != "evaluation" and value != []}
         about = "; ".join(f"{name.replace('_', ' ')} {_listed(value)}" for name, value in options.items())
-        yield doc.StyledLine(f"{study.name}: {visible(about)}", "dim")
+        yield StyledLine(f"{study.name}: {visible(about)}", "dim")
 
-    def rows() -> list[doc.Rows]:
+    def rows() -> list[Rows]:
         chosen = study.table(next(iter(study.data)) if table is None else table)
         texts = [_texts(chosen, row, render_options.digits) for row in chosen.rows]
         is_text = (any(isinstance(row[c], str) for row in chosen.rows) for c in range(len(chosen.columns)))
-        return [doc.Rows.of(chosen.columns, texts, compress(chosen.columns, is_text))]
+        return [Rows.of(chosen.columns, texts, compress(chosen.columns, is_text))]
 
-    return doc.OutputDocument(blocks=blocks, rows=rows, content=study.to_dict)
+    return OutputDocument(blocks=blocks, rows=rows, content=study.to_dict)
 
 
 def _listed(value: object) -> str:
@@ -137,13 +135,13 @@ def _listed(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _grid(table: StudyTable, digits: Digits) -> doc.Grid:
+def _grid(table: StudyTable, digits: Digits) -> Grid:
     shown = [c for c, name in enumerate(table.columns) if name != "seed"]  # which is in the line below
     rows = [[visible(texts[c]) for c in shown] for texts in (_texts(table, row, digits) for row in table.rows)]
     is_text = [all(isinstance(row[c], str) for row in table.rows) for c in shown]
     left_columns = frozenset(c for c, text in enumerate(is_text) if text)
     labels = max(1, [*is_text, False].index(False))
-    return doc.Grid(
+    return Grid(
         visible(table.title), tuple(visible(table.columns[c]) for c in shown), rows, labels, left_columns
     )
 
@@ -156,7 +154,7 @@ def _texts(table: StudyTable, row: Sequence[Value], digits: Digits) -> list[str]
             texts.append("yes" if value else "no")
         elif isinstance(value, float):
             is_full = digits == "full" or name in EXACT
-            texts.append(doc.plain(value, "full").removesuffix(".0") if is_full else doc.plain(value, digits))
+            texts.append(plain(value, "full").removesuffix(".0") if is_full else plain(value, digits))
         else:
             texts.append("" if value is None else str(value))
     return texts
