@@ -23,7 +23,7 @@ from gradeval.commands.compare.compare import (
     anova_sources,
 )
 from gradeval.commands.compare.coverage import not_tested
-from gradeval.compare_options import ALL, FEW_RUNS, MAXT, RANDOM_TESTS, TUKEY
+from gradeval.compare_options import ALL, FEW_RUNS, MAXT, RANDOM_TESTS, TUKEY, CompareOptions
 from gradeval.errors import visible
 from gradeval.notices import many
 from gradeval.registry.metric import OUTER
@@ -124,7 +124,7 @@ def _blocks_of_summary(
         columns, changes = _changes(comparison)
         labels = sum(bool(column.head) for column in columns) - 3
         yield grid_of("Queries with the largest changes", columns, changes, options.digits, labels)
-    yield Sentences(legend(comparison, with_letters, options.digits, shows_pairs=shows_pairs))
+    yield Sentences([*legend(comparison, with_letters, options.digits, shows_pairs=shows_pairs)])
     if options.format != "table" and (signatures := comparison.inputs.get("signatures")):
         yield Lines(list(map(visible, signatures)))
 
@@ -496,40 +496,45 @@ def _weighted(weights: Floats) -> str:
 
 def legend(
     comparison: Comparison, with_letters: bool, digits: Digits = 4, *, shows_pairs: bool = True
-) -> list[str]:
+) -> Iterator[str]:
     """The sentences below the tables. shows_pairs: whether there are tables of differences."""
     chosen = comparison.options
     values = comparison.values
-    has_tests = any(pair.is_tested for section in comparison.sections for pair in section.comparisons)
-    sentences = [_significant(comparison, with_letters)] * has_tests
-    sentences += (*_drawn(comparison), *_own_queries(values.values))
-    estimand = ESTIMANDS[chosen.test]
-    estimand = estimand if estimand == MEAN_DIFFERENCE else f"estimate: the {estimand}"
-    kind, uncorrected = "Intervals", ", uncorrected"
-    if chosen.test == TUKEY:
-        kind, uncorrected = "Simultaneous intervals", ""
-    about_intervals = (
-        f"{kind}: {chosen.confidence:g} % confidence, of the {estimand}{uncorrected}. "
-        "Effect size: mean difference / standard deviation of the differences."
-    )
-    sentences += [about_intervals] * shows_pairs
+    if any(pair.is_tested for section in comparison.sections for pair in section.comparisons):
+        yield _significant(comparison, with_letters)
+    yield from _drawn(comparison)
+    yield from _own_queries(values.values)
+    if shows_pairs:
+        yield _about_intervals(chosen)
     if values.weights is not None:
-        sentences.append(_weighted(values.weights))
+        yield _weighted(values.weights)
     if values.replicates:
-        sentences.append(
+        yield (
             "Systems: for each query the mean of their runs. Spread: the standard deviation of the means of "
             "runs."
         )
-    shortfalls = filter(None, itertools.chain.from_iterable(part.shortfalls for part in comparison.sections))
-    sentences += map(visible, not_tested(shortfalls, ", nor in the analysis of variance" * chosen.anova))
-    sentences += map(visible, bounds_sentences(comparison, digits))
+    shortfalls = itertools.chain.from_iterable(part.shortfalls for part in comparison.sections)
+    also = ", nor in the analysis of variance" * chosen.anova
+    yield from map(visible, not_tested(filter(None, shortfalls), also))
+    yield from map(visible, bounds_sentences(comparison, digits))
     if chosen.power and shows_pairs:
         alike = "" if values.weights is None else ", with weights as unequal as these"
-        sentences.append(
+        yield (
             "Smallest: the difference that the t-test would show with 80 % power on these queries. "
             f"Needed: the queries for 80 % power at the observed difference{alike}."
         )
-    return sentences
+
+
+def _about_intervals(options: CompareOptions) -> str:
+    estimand = ESTIMANDS[options.test]
+    estimand = estimand if estimand == MEAN_DIFFERENCE else f"estimate: the {estimand}"
+    kind, uncorrected = "Intervals", ", uncorrected"
+    if options.test == TUKEY:
+        kind, uncorrected = "Simultaneous intervals", ""
+    return (
+        f"{kind}: {options.confidence:g} % confidence, of the {estimand}{uncorrected}. "
+        "Effect size: mean difference / standard deviation of the differences."
+    )
 
 
 def bounds_sentences(comparison: Comparison, digits: Digits) -> list[str]:

@@ -475,7 +475,7 @@ def _legend(report: Report) -> list[str]:
     of_means = f"{report.options.confidence:g} % confidence, of the {weighted}mean over queries ({by})."
     if report.comparison is None:
         return [f"Intervals: {of_means}"]
-    sentences = legend(report.comparison, report.comparison.options.all_pairs)
+    sentences = [*legend(report.comparison, report.comparison.options.all_pairs)]
     if report.interval:
         sentences.append(f"Intervals of the means: {of_means}")
     return sentences
