@@ -1,9 +1,9 @@
-"""Records: immutable objects whose fields are the annotations of their class."""
+"""Records: immutable objects whose fields are the annotations of their class; and what has the same key."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self, dataclass_transform
@@ -11,6 +11,18 @@ else:  # in typing from Python 3.11 on; only type checkers use it
 
     def dataclass_transform(**_: bool) -> Callable[[type], type]:
         return lambda cls: cls
+
+
+Key = TypeVar("Key", bound=Hashable)
+Item = TypeVar("Item")
+
+
+def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
+    """The items of (key, item) pairs by their keys, both in the order in which they come."""
+    groups: dict[Key, list[Item]] = {}
+    for key, item in pairs:
+        groups.setdefault(key, []).append(item)
+    return groups
 
 
 @dataclass_transform(frozen_default=True)

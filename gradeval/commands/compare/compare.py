@@ -41,6 +41,7 @@ from gradeval.evaluation.score import weighted_means
 from gradeval.file_formats import run_names
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Notice, NoticeKind, Notices, lines
 from gradeval.options import COMPARED_METRICS, Options, takes
+from gradeval.records import grouped
 from gradeval.registry.spec import Measure, Metrics, Spec, parse, usable
 from gradeval.render.document import exact
 from gradeval.render.printable import Tabular, WithNotices, warned
@@ -238,9 +239,7 @@ class QueryValues:
         if not systems:
             return self
         system_of = {self.run(run): system for run, system in systems}
-        runs_of: dict[str, list[int]] = {}
-        for r, name in enumerate(self.runs):
-            runs_of.setdefault(system_of.get(r, name), []).append(r)
+        runs_of = grouped((system_of.get(r, name), r) for r, name in enumerate(self.runs))
         compared = []
         values = []
         for name, runs in runs_of.items():

@@ -537,19 +537,19 @@ def _about_intervals(options: CompareOptions) -> str:
     )
 
 
-def bounds_sentences(comparison: Comparison, digits: Digits) -> list[str]:
+def bounds_sentences(comparison: Comparison, digits: Digits) -> Iterator[str]:
     """What judgments of unjudged documents could make of the differences: few sentences, however many these."""
     pairs = [(pair, pair.missing) for pair in comparison.comparisons if pair.missing and pair.missing.bounds]
-    sentences = [_could_be(comparison, pair, missing, digits) for pair, missing in pairs]
     if len(pairs) > FEW_RUNS:
         is_open = sum(missing.is_open for _, missing in pairs)
         differences = many(len(pairs), "difference", "differences")
-        sentences = [f"Judgments of unjudged documents leave the sign of {is_open} of {differences} open."]
+        yield f"Judgments of unjudged documents leave the sign of {is_open} of {differences} open."
+    else:
+        yield from (_could_be(comparison, pair, missing, digits) for pair, missing in pairs)
     if pairs:
-        sentences.append("Bounds: worst cases over the judgments that are missing; no intervals of confidence.")
+        yield "Bounds: worst cases over the judgments that are missing; no intervals of confidence."
     if any(missing.bounds == OUTER for _, missing in pairs):
-        sentences.append("*: outer bounds, which no judgments need reach.")
-    return sentences
+        yield "*: outer bounds, which no judgments need reach."
 
 
 def _could_be(comparison: Comparison, pair: PairComparison, missing: MissingJudgments, digits: Digits) -> str:

@@ -720,19 +720,18 @@ def _results_of_groups(results: Results, checks: Sequence[Check], groups: Groups
     return of_groups
 
 
-def _notices(results: Results, checks: Sequence[Check], outcomes: Iterable[CheckOutcome]) -> list[Notice]:
+def _notices(results: Results, checks: Sequence[Check], outcomes: Iterable[CheckOutcome]) -> Iterator[Notice]:
     """The notices of the results that concern the checks, and of how far they can be judged."""
     names = {"", *(str(check.spec) for check in checks)}
     # those that name Judged@k, whether it is checked or not
     of_judged = (NoticeKind.JUDGED_SHARE, NoticeKind.JUDGED_DIFFERS)
-    notices = [notice for notice in results.notices if notice.metric in names or notice.kind in of_judged]
-    notices = that_matter(notices, checks)
+    notices = (notice for notice in results.notices if notice.metric in names or notice.kind in of_judged)
+    yield from that_matter(notices, checks)
     fewest = min((outcome.n for outcome in outcomes if outcome.n), default=ENOUGH_TO_GATE)
     if fewest < ENOUGH_TO_GATE:
-        notices.append(Notice(NoticeKind.FEW_QUERIES, "", fewest, rule="gate"))
+        yield Notice(NoticeKind.FEW_QUERIES, "", fewest, rule="gate")
     if any(check.needs_baseline for check in checks) and (judged := comparison.Judged.of(results)) is not None:
-        notices += judged.notices([run.name for run in results.runs])
-    return notices
+        yield from judged.notices([run.name for run in results.runs])
 
 
 def that_matter(notices: Iterable[Notice], checks: Iterable[Check]) -> list[Notice]:

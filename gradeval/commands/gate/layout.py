@@ -11,6 +11,7 @@ from gradeval.commands.compare.coverage import TOLERANCE
 from gradeval.commands.compare.layout import BOUND
 from gradeval.commands.gate import gate
 from gradeval.errors import first_names, printable, visible, writing
+from gradeval.records import grouped
 from gradeval.render import Digits
 from gradeval.render.document import (
     ABSENT,
@@ -70,10 +71,7 @@ def document(report: gate.GateReport, options: RenderOptions) -> OutputDocument:
 
 def _reasons(report: gate.GateReport) -> list[str]:
     """Why checks could not be judged: a sentence for each reason."""
-    checks: dict[str, list[str]] = {}
-    for outcome in report.outcomes:
-        if outcome.reason:
-            checks.setdefault(outcome.reason, []).append(str(outcome.check))
+    checks = grouped((outcome.reason, str(outcome.check)) for outcome in report.outcomes if outcome.reason)
     subjects = (names[0] if len(names) == 1 else f"{len(names)} checks" for names in checks.values())
     return [visible(f"{subject}: {reason}.") for subject, reason in zip(subjects, checks, strict=True)]
 

@@ -12,6 +12,7 @@ from gradeval.commands.history.history import Mean
 from gradeval.commands.plot.charts import Axis, Line, Panel
 from gradeval.commands.study.tables import StudyTable
 from gradeval.errors import MetricError
+from gradeval.records import grouped
 from gradeval.registry.spec import Metrics, parse, single_names
 
 Series = dict[tuple[str, str], list[Mean]]
@@ -35,10 +36,8 @@ _COLUMNS = (
 
 def series_of(means: Sequence[Mean]) -> Series:
     """The means by metric and run, those of each in order of entry."""
-    series: Series = {}
-    for mean in sorted(means, key=lambda mean: mean.entry):
-        series.setdefault((mean.metric, mean.run), []).append(mean)
-    return series
+    in_order = sorted(means, key=lambda mean: mean.entry)
+    return grouped(((mean.metric, mean.run), mean) for mean in in_order)
 
 
 def names_in(means: Sequence[Mean], path: str, metrics: Metrics) -> list[str]:
@@ -55,14 +54,12 @@ def names_in(means: Sequence[Mean], path: str, metrics: Metrics) -> list[str]:
     return names or list(map(str, parse(metrics)))  # which is the error of no metrics
 
 
-def signatures_before(means: Sequence[Mean]) -> list[str]:
+def signatures_before(means: Sequence[Mean]) -> Iterator[str]:
     """For each mean the signature before it where its own is another, which begins a new segment; else ''."""
-    before = []
     last = ""
     for mean in means:
-        before.append(last if mean.signature not in ("", last) else "")
+        yield last if mean.signature not in ("", last) else ""
         last = mean.signature or last
-    return before
 
 
 def changed(before: str, after: str) -> str:

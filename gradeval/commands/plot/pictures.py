@@ -35,6 +35,7 @@ from gradeval.evaluation.results import Results, notices_warned
 from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.notices import Notice, NoticeKind
 from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes, whole
+from gradeval.records import grouped
 from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
 from gradeval.render import Digits
 from gradeval.render.document import (
@@ -423,15 +424,22 @@ def _metrics_of_curves(results: Results | None) -> Metrics:
     """The metrics by default: nDCG, or of results those that have two cutoffs or more."""
     if results is None:
         return "nDCG"
-    by_metric: dict[tuple[str, object], list[str]] = {}
-    for spec in results.specs:
-        if tables.is_averaged(spec) and spec.metric.at is not None and spec.metric.at.name in spec.params:
-            without = tuple(pair for pair in spec.given if pair[0] != spec.metric.at.name)
-            by_metric.setdefault((spec.metric.name, without), []).append(str(spec))
+    at_cutoffs = (spec for spec in results.specs if tables.is_averaged(spec) and _cutoff(spec) is not None)
+    by_metric = grouped((_without_cutoff(spec), str(spec)) for spec in at_cutoffs)
     names = [name for of_metric in by_metric.values() if len(of_metric) > 1 for name in of_metric]
     if not names:
         raise MetricError("no metric of the results has two cutoffs or more", hint="for example nDCG@5,10,20")
     return names
+
+
+def _cutoff(spec: Spec) -> float | None:
+    """The value after '@', None without one."""
+    return None if spec.metric.at is None else spec.params.get(spec.metric.at.name)
+
+
+def _without_cutoff(spec: Spec) -> Spec:
+    param = spec.metric.at
+    return Spec(spec.metric, tuple(pair for pair in spec.given if param is None or pair[0] != param.name))
 
 
 def _evaluated_at(metrics: Metrics, results: Results) -> list[str]:
@@ -447,12 +455,10 @@ def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
     """The curves that metrics stand for. Raises MetricError, OptionError."""
     curves: Curves = {}
     for spec in _curve_specs(metrics, at):
-        param = spec.metric.at
-        value = None if param is None else spec.params.get(param.name)
-        if not tables.is_averaged(spec) or param is None or value is None:
+        value = _cutoff(spec)
+        if not tables.is_averaged(spec) or value is None:
             raise MetricError(f"{spec}: a curve needs a metric with a cutoff, whose mean over queries is taken")
-        without = Spec(spec.metric, tuple(pair for pair in spec.given if pair[0] != param.name))
-        curves.setdefault(without, {})[value] = spec
+        curves.setdefault(_without_cutoff(spec), {})[value] = spec
     if not curves:
         raise MetricError("no metrics given", hint="for example nDCG")
     for without, by_value in curves.items():

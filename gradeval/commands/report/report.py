@@ -458,27 +458,25 @@ def _means_of_groups(report: Report, digits: Digits) -> Iterator[Grid]:
         yield Grid("Means by group", ("group", "queries", *metrics), rows)
 
 
-def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
+def _ends_of_means(report: Report, r: int, digits: Digits) -> Iterator[str]:
     values = report.values
     means = report.values.means[r].tolist()
-    texts = []
     method = report.interval or "t", report.options.confidence
     for metric, of_queries, mean in zip(values.metrics, values.values[r], means, strict=True):
         low, high = interval_of_mean(of_queries, mean, *method, bounds=metric.bounds, weights=values.weights)
-        texts.append(ABSENT if math.isnan(low) else f"[{number(low, digits)}, {number(high, digits)}]")
-    return texts
+        yield ABSENT if math.isnan(low) else f"[{number(low, digits)}, {number(high, digits)}]"
 
 
-def _legend(report: Report) -> list[str]:
+def _legend(report: Report) -> Iterator[str]:
     by = "bootstrap, BCa" if report.interval == "bootstrap" else "Student's t"
     weighted = "" if report.values.weights is None else "weighted "
     of_means = f"{report.options.confidence:g} % confidence, of the {weighted}mean over queries ({by})."
     if report.comparison is None:
-        return [f"Intervals: {of_means}"]
-    sentences = [*legend(report.comparison, report.comparison.options.all_pairs)]
+        yield f"Intervals: {of_means}"
+        return
+    yield from legend(report.comparison, report.comparison.options.all_pairs)
     if report.interval:
-        sentences.append(f"Intervals of the means: {of_means}")
-    return sentences
+        yield f"Intervals of the means: {of_means}"
 
 
 def _marked(report: Report, mark: str) -> str:
@@ -509,16 +507,14 @@ def _of(count: float, total: float | None = None) -> str:
     return f"{count:,.0f}" if total is None else f"{count:,.0f} of {total:,.0f}"
 
 
-def _queries(report: Report, digits: Digits) -> list[Grid]:
+def _queries(report: Report, digits: Digits) -> Iterator[Grid]:
     values = report.values
     head = ("query", *map(visible, values.runs))
     names = [visible(query) for query in values.queries]
-    grids = []
     for column, of_metric in zip(values.metrics, values.values.transpose(1, 2, 0).tolist(), strict=True):
         of_queries = zip(names, of_metric, strict=True)
         rows = [(name, *(number(value, digits) for value in of_query)) for name, of_query in of_queries]
-        grids.append(Grid(visible(column.display), head, rows))
-    return grids
+        yield Grid(visible(column.display), head, rows)
 
 
 def _made(report: Report) -> list[tuple[str, str]]:

@@ -41,6 +41,7 @@ from gradeval.evaluation.runs import separate_runs
 from gradeval.evaluation.score import score
 from gradeval.notices import NoticeKind
 from gradeval.options import OF_RUNS, PROCESS, Options, takes, whole
+from gradeval.records import grouped
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.printable import warned
 from gradeval.statistics.agreement import levels_of, rank_correlation
@@ -336,9 +337,7 @@ def _tables_of_levels(
 
 def _orders_finding(orders: Mapping[str, str]) -> str:
     """Which metrics order the runs alike. orders: of each metric."""
-    alike: dict[str, list[str]] = {}
-    for metric, order in orders.items():
-        alike.setdefault(order, []).append(metric)
+    alike = grouped((order, metric) for metric, order in orders.items())
     groups = "; ".join(map(", ".join, alike.values()))
     if len(alike) == 1:
         return f"The order of the runs is the same by {groups}."
@@ -348,9 +347,7 @@ def _orders_finding(orders: Mapping[str, str]) -> str:
 def _order(spec: Spec, means: Floats, runs: Sequence[str]) -> str:
     """The runs from the best to the worst; those with equal means together."""
     levels = levels_of(means * (1 if spec.metric.higher_is_better else -1)).tolist()
-    equal: dict[int, list[str]] = {}
-    for level, run in sorted(zip(levels, runs, strict=True), key=lambda pair: -pair[0]):
-        equal.setdefault(level, []).append(run)
+    equal = grouped(sorted(zip(levels, runs, strict=True), key=lambda pair: -pair[0]))
     return " > ".join(map(" = ".join, equal.values()))
 
 

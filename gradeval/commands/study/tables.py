@@ -122,7 +122,7 @@ def document(study: Study, render_options: RenderOptions, *, table: str | None =
 
     def rows() -> list[Rows]:
         chosen = study.table(next(iter(study.data)) if table is None else table)
-        texts = [_texts(chosen, row, render_options.digits) for row in chosen.rows]
+        texts = [[*_texts(chosen, row, render_options.digits)] for row in chosen.rows]
         is_text = (any(isinstance(row[c], str) for row in chosen.rows) for c in range(len(chosen.columns)))
         return [Rows.of(chosen.columns, texts, compress(chosen.columns, is_text))]
 
@@ -137,7 +137,8 @@ def _listed(value: object) -> str:
 
 def _grid(table: StudyTable, digits: Digits) -> Grid:
     shown = [c for c, name in enumerate(table.columns) if name != "seed"]  # which is in the line below
-    rows = [[visible(texts[c]) for c in shown] for texts in (_texts(table, row, digits) for row in table.rows)]
+    texts = ([*map(visible, _texts(table, row, digits))] for row in table.rows)
+    rows = [[of_row[c] for c in shown] for of_row in texts]
     is_text = [all(isinstance(row[c], str) for row in table.rows) for c in shown]
     left_columns = frozenset(c for c, text in enumerate(is_text) if text)
     labels = max(1, [*is_text, False].index(False))
@@ -146,18 +147,16 @@ def _grid(table: StudyTable, digits: Digits) -> Grid:
     )
 
 
-def _texts(table: StudyTable, row: Sequence[Value], digits: Digits) -> list[str]:
+def _texts(table: StudyTable, row: Sequence[Value], digits: Digits) -> Iterator[str]:
     """The values of a row as text; '' for None."""
-    texts = []
     for name, value in zip(table.columns, row, strict=True):
         if isinstance(value, bool):
-            texts.append("yes" if value else "no")
+            yield "yes" if value else "no"
         elif isinstance(value, float):
             is_full = digits == "full" or name in EXACT
-            texts.append(plain(value, "full").removesuffix(".0") if is_full else plain(value, digits))
+            yield plain(value, "full").removesuffix(".0") if is_full else plain(value, digits)
         else:
-            texts.append("" if value is None else str(value))
-    return texts
+            yield "" if value is None else str(value)
 
 
 def spaced(count: int, most: int) -> list[int]:
