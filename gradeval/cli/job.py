@@ -47,7 +47,7 @@ def with_job(formats: Iterable[str] = (), otherwise: str = "tsv") -> Callable[[A
             job = Job(values, tuple(formats), otherwise)
             try:
                 code = function(job, **values) or 0
-            except errors.OptionError as error:
+            except errors.GradevalError as error:
                 raise as_typed(error) from None
             except BrokenPipeError:  # the consumer closed the pipe; warnings are still of interest
                 code = 0
@@ -512,7 +512,11 @@ def lines_of(error: errors.GradevalError) -> list[str]:
 
 
 def as_typed(error: errors.GradevalError) -> errors.GradevalError:
-    """An error of options of the command line, with their names as they are typed there."""
+    """An error of options of the command line, with their names as they are typed there; that of a file, with
+    how the command takes qrels.
+    """
+    if isinstance(error, (errors.InputError, errors.InputErrors)):
+        return _with_qrels_option(error)
     if not isinstance(error, errors.OptionError):
         return error
     context = click.get_current_context()
@@ -523,6 +527,20 @@ def as_typed(error: errors.GradevalError) -> errors.GradevalError:
     for name, flag in flags.items():
         text = re.sub(rf"\b{name}\b", flag, text, count=1)
     return errors.OptionError(text)
+
+
+def _with_qrels_option(error: errors.InputError | errors.InputErrors) -> errors.GradevalError:
+    """The error of a file, whose hint names --qrels where the command takes qrels so."""
+    if not any("--qrels" in param.opts for param in click.get_current_context().command.params):
+        return error
+    if isinstance(error, errors.InputErrors):
+        first = [*map(_with_qrels_option, error.errors)]
+        return errors.InputErrors(first, error.total, error.end, error.hint)  # type: ignore[arg-type]
+    hint = re.sub("(?i)the qrels come first, then [a-z ]+", "--qrels FILE takes the qrels", error.hint)
+    hint = hint.replace("Give it as qrels", "Give it as --qrels FILE")
+    if hint == error.hint:
+        return error
+    return errors.InputError(error.path, error.what, line=error.line, hint=hint)
 
 
 def on_terminal(stream: str = "stdout") -> bool:

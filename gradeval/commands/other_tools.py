@@ -37,14 +37,25 @@ def _naming_convert() -> Iterator[None]:
     try:
         yield
     except InputErrors as error:
-        raise InputErrors([*map(_with_convert, error.errors)], error.total, error.end) from None
+        raise InputErrors([*map(_with_convert, error.errors)], error.total, error.end, error.hint) from None
     except InputError as error:
         raise _with_convert(error) from None
 
 
+_AS_TREC = "\0 NEW --to trec"
+_BY_CONVERT = (  # what names an option in hints, and what these commands have instead; \0: convert and the file
+    (r"--(qrels|run)-format \w+( and --run-format \w+)? reads? it", f"'{_AS_TREC}' makes it a file of TREC"),
+    (r"(--(?:duplicates|merge|unlabelled) \w+) \(in Python .*?\)", rf"'{_AS_TREC} \1'"),
+    ("Give its format: ", "Give its format to 'gradeval convert': "),
+    ("give --", "give 'gradeval convert' --"),
+)
+
+
 def _with_convert(error: InputError) -> InputError:
-    makes = f"'gradeval convert {error.path} NEW --to trec' makes it a file of TREC"
-    hint = re.sub(r"--(qrels|run)-format \w+ reads it", makes, error.hint)
+    hint = error.hint
+    for pattern, text in _BY_CONVERT:
+        hint = re.sub(pattern, text, hint)
+    hint = hint.replace("\0", f"gradeval convert {error.path}")
     return InputError(error.path, error.what, line=error.line, hint=hint)
 
 
@@ -274,7 +285,8 @@ def ir_measures_command(
         if measure.spec.metric.text:
             raise MetricError(f"{measure.printed}: its values are strings", hint="use 'gradeval -m' instead")
     specs = list(dict.fromkeys([*(measure.spec for measure in chosen), *parse("num_ret")]))
-    results = complete(evaluate_all(Plan(specs, Options(), shows_queries=by_query), qrels, [(None, run)]))
+    with _naming_convert():
+        results = complete(evaluate_all(Plan(specs, Options(), shows_queries=by_query), qrels, [(None, run)]))
     # an undefined value is counted as 0, or left out, as ir_measures does
     job.passes([notice for notice in results.notices if notice.kind in TOLD], runs=1)
     if output_format == "jsonl" and places != PLACES and not job.quiet:

@@ -8,7 +8,7 @@ from helpers import each, raises
 from gradeval.errors import MetricError
 from gradeval.registry.measures import parse_trec_eval
 
-from .command import gradeval
+from .command import fails, gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
 LACKING = "warning: r: 1 judged query is not in the run ('q3'), excluded; -c counts them as 0 [missing]\n"
@@ -181,3 +181,15 @@ def test_a_file_of_another_format_names_convert() -> None:
         assert "-format" not in done.err
         if command == "trec_eval":
             assert "'gradeval convert q.csv NEW --to trec' makes it a file of TREC" in done.err
+
+
+@pytest.mark.parametrize("command", ["trec_eval -m map q r", "ir_measures q r AP"])
+def test_hints_name_convert(folder: Path, command: str) -> None:
+    """Neither command has the options of files that others have."""
+    Path("r").write_text("q1 Q0 d1 1 1 t\nq1 Q0 d1 1 2 t\n")
+    Path("q").write_text("q1 0 d1 1\n")
+    assert "; 'gradeval convert r NEW --to trec --duplicates best' takes" in fails(*command.split())
+    Path("q").write_text("q1 0 d1 1\nq1 0 d1 0\n")
+    assert ". 'gradeval convert q NEW --to trec --merge mean' makes" in fails(*command.split())
+    Path("q").write_text("q1,d1,0\n" * 9)
+    assert "give 'gradeval convert' --qrels-format" in fails(*command.split())

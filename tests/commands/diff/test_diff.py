@@ -185,6 +185,11 @@ def test_a_broken_run_leaves_the_others(files: None) -> None:
     for command in ("broken.run same.run", "old.run broken.run", "old.run broken.run same.run --strict"):
         done = gradeval("diff", *command.split())
         assert (done.code, done.out, done.lines[0]) == (2, "", error)
+    Path("q").write_text("1 0 d1 1\n1 0 d2 0\n")
+    said = ". This looks like qrels; --qrels FILE takes the qrels"
+    for line in "diff q old.run", "diff old.run q", "fuse q old.run -o f", "pool --qrels q q old.run":
+        assert fails(*line.split()).endswith(said)
+    assert fails("diff", "old.run", "old.run", "--qrels", "old.run").endswith(said.replace("qrels", "a run", 1))
     assert fails("diff", "old.run", "other.run").startswith("other.run: it has no query in common with old.run")
     saved = gradeval("qrels", "old.run", "-q", "-f", "json", "--quiet").out
     Path("saved.json").write_text(saved)
