@@ -73,7 +73,7 @@ def test_what_is_no_results(files: Path) -> None:
     raises(gradeval.MetricError, r"P@1 was not evaluated", gradeval.plot.curve, results, metrics="P@1,2")
     raises(
         gradeval.GradevalError,
-        r"run1: SavedResult\(results: x, y\) is not a run",
+        "run1: results have no documents. Give the run that they were made from",
         gradeval.pool,
         "qrels",
         results,
