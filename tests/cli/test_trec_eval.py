@@ -193,3 +193,5 @@ def test_hints_name_convert(folder: Path, command: str) -> None:
     assert ". 'gradeval convert q NEW --to trec --merge mean' makes" in fails(*command.split())
     Path("q").write_text("q1,d1,0\n" * 9)
     assert "give 'gradeval convert' --qrels-format" in fails(*command.split())
+    Path("q").write_text("q1 0 d1 1\n" + "q1,d2,0\n" * 9)  # which convert cannot read either
+    assert "convert" not in gradeval(*command.split()).err
