@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from gradeval.errors import first_names, named
-from gradeval.records import Record, fields_of
+from gradeval.records import Record, fields_of, grouped
 
 MAX_QUERIES = 20  # whose ids a notice lists
 MAX_SUBJECTS = 5  # that the line of a notice lists
@@ -440,10 +440,7 @@ def sentences(
     notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False
 ) -> Iterator[tuple[NoticeKind, str]]:
     """A sentence for each kind of notice. runs: how many there are. in_python: how options are named."""
-    kinds: dict[NoticeKind, list[Notice]] = {}
-    for notice in notices:
-        kinds.setdefault(notice.kind, []).append(notice)
-    for kind, group in kinds.items():
+    for kind, group in grouped((notice.kind, notice) for notice in notices).items():
         if kind is NoticeKind.TIES:
             line = _ties(group, runs, in_python)
         else:

@@ -27,7 +27,7 @@ from gradeval.evaluation.ties import TRIALS, Spread, spread
 from gradeval.formats.columns import RankCheck
 from gradeval.notices import LEAST_CHANGE, MAX_QUERIES, MAX_SUBJECTS, OF_QRELS, Notice, NoticeKind, Notices
 from gradeval.options import Options
-from gradeval.records import Record
+from gradeval.records import Record, grouped
 from gradeval.registry.invariants import UNJUDGED_IGNORED
 from gradeval.registry.metric import NO_BOUNDS
 from gradeval.registry.spec import Spec, is_num_q
@@ -131,10 +131,8 @@ def bounds_notices(specs: Sequence[Spec], options: Options) -> Iterator[Notice]:
 
 def same_rankings(facts: Sequence[Facts], names: Sequence[str]) -> Iterator[Notice]:
     """Where runs have the same ranks of judged documents: one may be a copy of another."""
-    alike: dict[int, list[str]] = {}
-    for of_run, name in zip(facts, names, strict=True):
-        if of_run.ranking:
-            alike.setdefault(of_run.ranking, []).append(name)
+    of_runs = zip(facts, names, strict=True)
+    alike = grouped((of_run.ranking, name) for of_run, name in of_runs if of_run.ranking)
     for first, *others in alike.values():
         if others:
             rule = first_names(others, MAX_SUBJECTS)
@@ -455,9 +453,8 @@ def merged_notices(of_parts: Sequence[Notices], specs: Sequence[Spec]) -> Notice
     """The notices of parts of the queries: one for those of each kind, subject and metric, with counts added up
     and the first queries by id, in the order of an evaluation.
     """
-    alike: dict[tuple[str, ...], list[Notice]] = {}
-    for notice in chain.from_iterable(of_parts):
-        alike.setdefault((notice.kind.value, notice.subject, notice.metric), []).append(notice)
+    every = chain.from_iterable(of_parts)
+    alike = grouped(((notice.kind.value, notice.subject, notice.metric), notice) for notice in every)
     notices = [
         group[0].replace(
             count=sum(notice.count for notice in group),

@@ -21,6 +21,7 @@ from gradeval.evaluation.results import FailedRun, Results, Runs, failed_to_dict
 from gradeval.evaluation.runs import separate_runs
 from gradeval.notices import MAX_SUBJECTS, Notice, NoticeKind, by_judgments, many
 from gradeval.options import COMPARED_METRICS, OF_RUNS, Options, takes
+from gradeval.records import grouped
 from gradeval.registry.spec import Metrics, parse
 from gradeval.render.document import exact
 from gradeval.render.printable import Tabular, WithNoticeGroups, warned
@@ -360,10 +361,8 @@ def _notices(estimates: Sequence[Estimate], bias_p: Mapping[str, float]) -> Iter
 def _of_sample(means: Sequence[Estimate]) -> Iterator[Notice]:
     """A notice for each metric by which the queries that people judged seem no random sample."""
     p_values = CORRECTIONS["holm"](np.array([mean.sample_p for mean in means])).tolist()
-    apart: dict[str, list[tuple[float, str]]] = {}
-    for mean, p in zip(means, p_values, strict=True):
-        if p < LEVEL:
-            apart.setdefault(mean.metric, []).append((p, mean.run))
+    tested = zip(means, p_values, strict=True)
+    apart = grouped((mean.metric, (p, mean.run)) for mean, p in tested if p < LEVEL)
     for metric, runs in apart.items():
         p, run = min(runs)
         also = f", and of {many(len(runs) - 1, 'other run', 'other runs')}" if len(runs) > 1 else ""

@@ -651,8 +651,8 @@ def _tables(report: Report, digits: Digits) -> tuple[dict[str, list[Any]], list[
     tables = []
     for query in report.explained.values():
         for values in query.values:
-            tables += [_table(value, query, digits, blocks) for value in values]
-            tables += [] if values else [{} for _ in report.values.metrics]
+            of_run = [_table(value, query, digits, blocks) for value in values]
+            tables += of_run or [{} for _ in report.values.metrics]
     columns = {name: [table.get(name) for table in tables] for name in dict.fromkeys(chain(*tables))}
     return columns, [json.loads(block) for block in blocks]
 
