@@ -250,7 +250,7 @@ def _grids(
         head = ("query", *chain.from_iterable(_heads(results, column.spec) for column in part.columns))
         values = (cells for column in part.columns for cells in _columns(results, column, texts))
         rows = list(zip(map(visible, part.queries), *values, strict=True))
-        yield doc.Grid(visible(results.runs[part.run].name), head, rows)
+        yield doc.Grid(visible(results.runs[part.run].name), head, rows, joined=_bounds_columns(head))
     if summary:
         yield _summary_grid(results, texts, ranks)
 
@@ -270,12 +270,18 @@ def _summary_grid(results: Results, texts: Texts, ranks: Ranks | None) -> doc.Gr
     runs = [visible(run.name) for run in results.runs]
     head = ("run", *(head for _, head in heads))
     if ranks is None:
-        return doc.Grid("", head, list(zip(runs, *cells, strict=True)))
+        return doc.Grid("", head, list(zip(runs, *cells, strict=True)), joined=_bounds_columns(head))
     positions = [_rank(rank, doc.ABSENT) for rank in ranks]
-    return doc.Grid("", ("rank", *head), list(zip(positions, runs, *cells, strict=True)), 2, frozenset((1,)))
+    head = ("rank", *head)
+    rows = list(zip(positions, runs, *cells, strict=True))
+    return doc.Grid("", head, rows, 2, frozenset((1,)), _bounds_columns(head))
 
 
 BOUNDS_HEAD = "bounds"  # of the column behind that of a metric
+
+
+def _bounds_columns(head: Sequence[str]) -> frozenset[int]:
+    return frozenset(column for column, name in enumerate(head) if name == BOUNDS_HEAD)
 
 
 def _shows_bounds(results: Results, spec: Spec) -> bool:

@@ -130,6 +130,7 @@ class Grid(Record):
     rows: Sequence[Sequence[str | Cell]]  # strings are cells without a mark
     labels: int = 1  # how many of the first columns hold names, which every further table repeats
     left_columns: frozenset[int] | None = None  # columns that are aligned to the left, by default the labels
+    joined: frozenset[int] = frozenset()  # columns that stay in the table of the one before
 
     @property
     def cells(self) -> list[list[Cell]]:

@@ -6,7 +6,7 @@ rich measures and styles the cells; its own Table would take 0.35 ms per row, an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from textwrap import wrap
 
 from rich.cells import cell_len
@@ -59,7 +59,7 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
         texts = (text_width(cell if isinstance(cell, str) else cell.text) for cell in column)
         widths.append(max(text_width(head) + of_head[-1], max(texts, default=0) + marks[-1]))
     title = _line(grid.title, BOLD, colour, width) if grid.title else ""
-    for part in parts(widths, width, grid.labels):
+    for part in parts(widths, width, grid.labels, grid.joined):
         lines = []
         for row, mark_widths in ((grid.head, of_head), *((row, marks) for row in grid.rows)):
             cells = (_placed(row[c], widths[c], mark_widths[c], colour, is_left=grid.is_left(c)) for c in part)
@@ -81,8 +81,12 @@ def _placed(cell: Cell | str, width: int, mark_width: int, colour: bool, *, is_l
     return space + text + mark + " " * (mark_width - text_width(mark))
 
 
-def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[int]]:
-    """The columns of each table: the labels, and as many values as fit. labels: how many columns are labels."""
+def parts(
+    widths: list[int], width: int | None, labels: int = 1, joined: Set[int] = frozenset()
+) -> list[list[int]]:
+    """The columns of each table: the labels, and as many values as fit. labels: how many columns are labels.
+    joined: as in Grid.
+    """
     tables = [list(range(labels))]
     columns = width or 0
     room = columns - sum(widths[c] + len(GAP) for c in range(labels)) + len(GAP)
@@ -91,7 +95,9 @@ def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[in
     room_left = room
     for c in range(labels, len(widths)):
         needed = widths[c] + len(GAP)
-        if width is not None and needed > room_left and len(tables[-1]) > labels:
+        with_next = needed + (widths[c + 1] + len(GAP) if c + 1 in joined else 0)
+        is_full = width is not None and with_next > room_left and c not in joined
+        if is_full and len(tables[-1]) > labels:
             tables.append(list(range(labels)))
             room_left = room
         tables[-1].append(c)

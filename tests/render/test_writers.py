@@ -419,6 +419,13 @@ def test_titles_and_columns_of_grids_fit_where_they_can() -> None:
     assert len(tables) == 2 and max(len(line) for table in tables for line in table.splitlines()) <= 40
 
 
+def test_columns_that_belong_together_stay_in_one_table() -> None:
+    head = ("run", "AP", "bounds", "RR", "bounds")
+    grid = Grid("", head, [("x", *["0.1234 to 0.5678"] * 4)], joined=frozenset((2, 4)))
+    for width, expected in ((80, [5]), (60, [3, 3]), (40, [3, 3]), (20, [3, 3])):
+        assert [len(table.splitlines()[0].split()) for table in draw(grid, False, width)] == expected
+
+
 def test_names_are_text() -> None:
     results = make("AP", {"a\x1b[31m\n": [[0.5]]}, queries=["q\x07\x9b\u202e\u2028"])
     text = results.render("table", per_query=True)

@@ -68,10 +68,10 @@ _role = click.Choice(("qrels", "run"))
 @_checks("--as role", "What all FILES are. Default: by the content.", type=_role)
 @_checks(
     "--max-errors",
-    "How many errors, and how many warnings, are listed for each file; all are counted. Default: 10000.",
+    "How many errors, and how many warnings, are listed for each file; all are counted. Default: 20, with "
+    "--verbose or -f json 10000.",
     "N|all",
-    type=cli.Integer(0, 10**9, all=None),
-    default=10_000,
+    type=cli.Integer(0, 10**9, all=10**9),
 )
 @cli.row_option(Options, "rel", section="Checks")
 @cli.output("-f --format format_", "Format.", type=click.Choice(REPORTS), default="table", show_default=True)
@@ -79,7 +79,7 @@ _role = click.Choice(("qrels", "run"))
 @cli.input_options
 @cli.row_option(Options, "jobs")
 @cli.other("--quiet", "Do not show the progress bar.")
-@cli.other("--verbose", "Describe each file, however many there are.")
+@cli.other("--verbose", "Describe each file, however many there are, and list its errors and warnings.")
 @cli.other("--strict", "Treat warnings as errors: exit with code 2.")
 @cli.allow_option
 @cli.fail_on_warning_option
@@ -89,26 +89,28 @@ def validate_command(
 ) -> int:
     """Check QRELS and RUNs without scoring them.
 
-    All errors and warnings with their lines, and how many there are of each kind; what each file is and why it
-    was taken for that; the queries, judgments and grades of qrels; of runs, the documents per query, tied
-    scores, ranks against scores, duplicates and what of them is judged. Of more than five files a table comes
-    first, and then only the first files with errors.
+    The first errors and warnings with their lines, and how many there are of each kind; what each file is and
+    why it was taken for that; the queries, judgments and grades of qrels; of runs, the documents per query,
+    tied scores, ranks against scores, duplicates and what of them is judged. Of more than five files a table
+    comes first, and then only the first files with errors.
     """
     if not files:
         raise click.UsageError("Missing argument '[QRELS] [RUN]...': no files given.")
     job.open()
     with job.running():
-        from gradeval.commands.files.validate import Checks
+        from gradeval.commands.files.validate import DEFAULT_MAX_ERRORS, Checks
 
         roles = [role or ("run" if index else None) for index in range(len(files))]
-        report = Checks(Options(**options), max_errors, job.watch).validation(files, roles)
+        limit = DEFAULT_MAX_ERRORS if max_errors is None else max_errors
+        report = Checks(Options(**options), limit, job.watch).validation(files, roles)
     is_accepted = job.accepts(report.notices)
     is_wrong = bool(report.errors) or not is_accepted
+    shown: dict[str, Any] = {"verbose": job.verbose, "listed": max_errors}
     if job.strict and is_wrong:  # nothing on standard output
-        for line in report.render(verbose=job.verbose).splitlines():
+        for line in report.render(**shown).splitlines():
             echo_error(line)
     else:
-        job.print(report, verbose=job.verbose)
+        job.print(report, **shown)
     if not is_accepted:
         job.refuse()
     return 2 if is_wrong else 0

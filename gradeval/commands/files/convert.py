@@ -185,7 +185,7 @@ def _together(sources: Sequence[Source], options: Options) -> TableFile:
     parts = []
     for source in sources:
         [file] = open_file(source, "qrels", options, None, Problems(source.name, math.inf))
-        problems = Problems(source.name, math.inf, "gradeval validate lists all of them")
+        problems = Problems(source.name, math.inf, "gradeval validate --verbose lists all of them")
         blocks = map(file.table.columns, file.table.blocks())
         parts += [part.light() for _, part in problems.until_enough(blocks)]
         problems.check()
@@ -234,7 +234,7 @@ class _Reading:
         self.name = file.table.name
         self.role = file.role
         self.writer = writer_of(conversion.to)
-        self.problems = Problems(self.name, math.inf, "gradeval validate lists all of them")
+        self.problems = Problems(self.name, math.inf, "gradeval validate --verbose lists all of them")
         self.tag = b""
         self.ranks = RankCheck()
         self.left_out: LeftOut | None = None

@@ -20,7 +20,7 @@ from gradeval.errors import InputError, InputErrors, OptionError, first_names, n
 from gradeval.evaluation.caveats import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.formats.detect import role_of
-from gradeval.formats.diagnostics import LineProblems, Problem, Problems, shown
+from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, shown
 from gradeval.formats.format import Format, format_of
 from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source, Watch
@@ -201,15 +201,20 @@ class Validation(Printable, Tabular):
         return {"schema": schema_of("validation"), **counts, "files": files}
 
 
-def document(validation: Validation, options: RenderOptions, *, verbose: bool = False) -> OutputDocument:
+def document(
+    validation: Validation, options: RenderOptions, *, verbose: bool = False, listed: int | None = None
+) -> OutputDocument:
     """Of few files all that is known of each. Of more a row for each, and all of the first with errors, else
-    with warnings; verbose: of all.
+    with warnings; verbose: of all. listed: how many errors and warnings of each file, by default SHOWN, or
+    verbose all that are kept.
     """
+    if listed is None:
+        listed = MAX_ERRORS if verbose else SHOWN
     files = validation.files
     total = _count(validation.errors, validation.warnings)
     shown = files if verbose or len(files) <= FEW_FILES else _worst(files)[:FEW_FILES]
     blocks: list[Part] = [] if len(files) <= FEW_FILES else [_overview(files)]
-    blocks += (Lines(list(_file(file, options.colour))) for file in shown)
+    blocks += (Lines(list(_file(file, options.colour, listed))) for file in shown)
     if len(files) > 1:
         hidden = len(files) - len(shown)
         more = f"; --verbose describes the other {many(hidden, 'file', 'files')}" if hidden else ""
@@ -240,15 +245,15 @@ def _count(errors: int, warnings: int) -> str:
     return f"{many(errors, 'error', 'errors')}, {many(warnings, 'warning', 'warnings')}"
 
 
-def _file(file: FileReport, colour: bool) -> Iterator[str]:
+def _file(file: FileReport, colour: bool, listed: int) -> Iterator[str]:
     title = f"{visible(file.path)}: {file.role or 'file'}, {_count(file.errors.total, file.warnings.total)}"
     yield styled(title, BOLD, colour)
     rows = [*_about(file)]
     width = max((len(name) for name, _ in rows), default=0)
     for name, text in rows:
         yield f"  {styled(name.ljust(width), DIM, colour)}  {text}".rstrip()
-    yield from _issues(file.path, "error", file.errors, colour)
-    yield from _issues(file.path, "warning", file.warnings, colour)
+    yield from _issues(file.path, "error", file.errors, colour, listed)
+    yield from _issues(file.path, "warning", file.warnings, colour, listed)
     if file.end is not None:
         yield f"  reading stopped at line {file.end}"
 
@@ -268,15 +273,17 @@ def _about(file: FileReport) -> Iterator[tuple[str, str]]:
         yield from _of_run(file.facts)
 
 
-def _issues(path: str, severity: str, issues: Issues, colour: bool) -> Iterator[str]:
+def _issues(path: str, severity: str, issues: Issues, colour: bool, listed: int) -> Iterator[str]:
     """A line for each error, or warning, that is listed; how many there are more, and of each kind."""
-    for issue in issues.first:
+    first = issues.first
+    for issue in first[:listed]:
         location = path if issue.line is None else f"{path}:{issue.line}"
         hint = f". {issue.hint}" if issue.hint else ""
         yield printable(f"{location}: {severity}: {issue.what}{hint}")
-    if unlisted := issues.total - len(issues.first):
+    if unlisted := issues.total - min(len(first), listed):
         count = many(unlisted, f"more {severity}", f"more {severity}s")
-        yield f"{printable(path)}: {count}; --max-errors sets the limit"
+        lists = "--verbose lists all" if len(first) == issues.total else "--max-errors sets the limit"
+        yield f"{printable(path)}: {count}; {lists}"
     if issues.total > 1:
         yield f"  {styled(f'{severity}s by kind', DIM, colour)}"
         width = len(f"{max(issues.kinds.values()):,}")

@@ -72,6 +72,15 @@ def test_options_of_validate():
     Path("##[error]x").write_text(BAD)  # a name is no command of a CI service
     assert "##[" not in gradeval("validate", "--as", "run", "##[error]x").out
     assert gradeval("validate", "bad", "--max-errors", "all").code == 2
+    Path("worse").write_text(BAD + "q1 Q0 d 1 x t\n" * 50)
+    call = ("validate", "--as", "run", "worse")
+    options = [], ["--max-errors", 30], ["--max-errors", "all"], ["--verbose"]
+    few, listed, every, total = (gradeval(*call, *more).out.count(": error: ") for more in options)
+    assert (few, listed) == (20, 30) and every == total > 50
+    brief = gradeval(*call).out.splitlines()
+    assert f"worse: {total - 20} more errors; --verbose lists all" in brief and "  errors by kind" in brief
+    [file] = json.loads(gradeval(*call, "-f", "json").out)["files"]
+    assert len(file["errors"]["first"]) == total
     # the histogram has the most frequent ones only
     Path("many").write_text("".join(f"1 0 d{n} {max(n, 5) / 10}\n" for n in range(100)))
     shown = gradeval("validate", "many").out.splitlines()
