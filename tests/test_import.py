@@ -17,6 +17,7 @@ import pytest
 
 import gradeval
 from gradeval import process, statistics
+from gradeval.registry import pages
 
 HEAVY = ("numpy", "scipy", "click", "rich", "jinja2", "pandas", "polars", "asyncio", "importlib.metadata")
 
@@ -64,6 +65,7 @@ def test_lists_of_metrics_and_their_sources_need_no_numpy() -> None:
     code = "".join(map(code.format, lists)) + "assert 'numpy' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{pages.table()}\n")
 
 
 def test_public_names_stand_once() -> None:

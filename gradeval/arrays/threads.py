@@ -99,8 +99,10 @@ class _Map(Generic[T, R]):
             self.changed.wait_for(until, timeout=1)
 
     def make_one(self, is_callers: bool) -> None:
-        """Draw an item and make its result. The caller draws none while another thread does so."""
-        if not self.drawing.acquire(blocking=not is_callers):
+        """Draw an item and make its result. The caller draws none while another thread does so, and lets a thread
+        go on that has the lock but not yet the interpreter's: asking again and again would keep it for 5 ms.
+        """
+        if not self.drawing.acquire(timeout=1e-6 if is_callers else -1):
             return
         try:
             index, is_drawn = self.drawn, False
