@@ -99,8 +99,8 @@ class _Map(Generic[T, R]):
             self.changed.wait_for(until, timeout=1)
 
     def make_one(self, is_callers: bool) -> None:
-        """Draw an item and make its result. The caller draws none while another thread does so, and lets a thread
-        go on that has the lock but not yet the interpreter's: asking again and again would keep it for 5 ms.
+        """Draw an item and make its result. The caller draws none while another thread does so. It waits for
+        a moment, so that a thread that has the lock gets the interpreter's too, which it would keep for 5 ms.
         """
         if not self.drawing.acquire(timeout=1e-6 if is_callers else -1):
             return
