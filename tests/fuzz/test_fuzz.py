@@ -62,7 +62,7 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     "numbers": [
         (scan, "_long_division", lambda mantissa, scale: (mantissa / scale, np.zeros(len(scale), bool)))
     ],
-    "template": [(trec, "_TO_HIGH", np.uint64(0))],  # letters are digits
+    "template": [(trec, "TO_HIGH", np.uint64(0))],  # letters are digits
     "options": [(judgments.Judgments, "cut", lambda table, depth: table)],
     "damage": [(diagnostics.Problems, "check", lambda kept: None)],
     "saved": [(saved, "_SAME", float("inf"))],
