@@ -110,7 +110,8 @@ class RetrievedDocuments(Record, eq=False):
     def ties(self, rank: Floats, query: Ints) -> Ties:
         """The documents with tied scores. rank, query: of each judgment."""
         groups = self.segments.ties(self.scores)
-        first = np.full(int(query.max(initial=0)) + 1, -1)
+        count = int(np.append(query, self.queries).max(initial=-1)) + 1
+        first = np.full(count, -1)
         first[self.queries] = self.segments.starts
         row = np.flatnonzero(np.isfinite(rank) & (first[query] >= 0))
         group = groups.query[first[query[row]] + rank[row].astype(np.int64) - 1]

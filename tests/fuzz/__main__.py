@@ -20,6 +20,7 @@ ATTACKS = {
     "numbers": "text fields against float()",
     "template": "the quick scanner of runs against the general one",
     "options": "metrics and options against a slow pipeline",
+    "commands": "comparisons, fusions, pools, gates and histories with any options",
     "damage": "damaged files of every format",
     "saved": "edited saved results",
     "arrow": "Arrow buffers damaged",

@@ -13,7 +13,7 @@ from helpers import THOROUGH
 
 from gradeval import Evaluator, cli
 from gradeval.arrays.strings import Ids
-from gradeval.evaluation import saved
+from gradeval.evaluation import bounds, saved
 from gradeval.formats import arrow, diagnostics, json, memory, output, scan, sources, trec
 from gradeval.tables import judgments
 
@@ -23,7 +23,7 @@ from .attack import attack_of, attempt, kind_of, rng_of
 
 SEED = 6
 CASES = {
-    "numbers": 3, "template": 12, "options": 30, "damage": 25, "saved": 35, "arrow": 40,
+    "numbers": 3, "template": 12, "options": 30, "commands": 40, "damage": 25, "saved": 35, "arrow": 40,
     "lists": 30, "borders": 3, "marks": 20, "growing": 20, "keys": 20, "arguments": 25, "outputs": 25,
     "streams": 1,
     "racing": 2, "resources": 1, "fork": 2,
@@ -64,6 +64,7 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     ],
     "template": [(trec, "TO_HIGH", np.uint64(0))],  # letters are digits
     "options": [(judgments.Judgments, "cut", lambda table, depth: table)],
+    "commands": [(bounds, "_limits", lambda judgments, spec, top, values: np.array([values + 1, values + 2]))],
     "damage": [(diagnostics.Problems, "check", lambda kept: None)],
     "saved": [(saved, "_SAME", float("inf"))],
     "arrow": [(memory, "missing_rows", fails), (arrow, "printable", fails)],

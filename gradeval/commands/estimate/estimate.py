@@ -226,9 +226,9 @@ def _evaluated(judges: Judges, runs: Runs, plan: Plan, errors: OnErrors) -> list
     ]
     failed = tuple({run.path: run for by_judge in results for run in by_judge.failed}.values())
     results = [by_judge.replace(failed=failed) for by_judge in results]
-    if errors == "raise" or lacks_baseline(results[0], runs, CompareOptions()):
-        complete(results[0])
     names = set.intersection(*({run.name for run in by_judge.runs} for by_judge in results))
+    if errors == "raise" or not names or lacks_baseline(results[0], runs, CompareOptions()):
+        complete(results[0])
     return [
         by_judge.replace(runs=tuple(run for run in by_judge.runs if run.name in names)) for by_judge in results
     ]

@@ -176,6 +176,7 @@ def test_runs_that_cannot_be_evaluated() -> None:
     assert found.rows() == estimated(runs={"a": RUNS["a"], "c": RUNS["c"]}).rows()
     first = {"b": unjudged, "a": RUNS["a"]}
     raises(InputError, "b: it has no query in common", estimated, runs=first, errors="keep")
+    raises(InputError, "b: it has no query in common", estimated, runs={"b": unjudged}, errors="keep")
 
 
 @pytest.fixture

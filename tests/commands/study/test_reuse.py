@@ -49,8 +49,8 @@ def test_random_cases_are_those_of_removed_judgments(seed: int) -> None:
         run: {(q, d) for q, of in queries.items() for d in sorted(of, key=of.get, reverse=True)[:depth]}
         for run, queries in runs.items()
     }
-    metrics = "nDCG@3 AP"
-    for row in rows(qrels, runs, metrics, pool_depth=depth):
+    metrics, options = "nDCG@3 AP", {"unjudged_grade": 1} if seed % 2 else {}
+    for row in rows(qrels, runs, metrics, pool_depth=depth, **options):
         run = row["run"]
         others = set().union(*(pairs for other, pairs in first.items() if other != run))
         left = {
@@ -60,10 +60,17 @@ def test_random_cases_are_those_of_removed_judgments(seed: int) -> None:
         assert row["own"] == lost
         for judged, mean, rank in ((qrels, "mean", "rank"), (left, "without", "rank_without")):
             filled = {q: of or {"none": 0} for q, of in judged.items()}
-            found = package.evaluate(filled, runs, metrics)
+            found = package.evaluate(filled, runs, metrics, **options)
             means = {name: found.mean(n, row["metric"]) for n, name in enumerate(runs)}
             assert row[mean] == pytest.approx(means[run], abs=1e-12)
             assert row[rank] == 1 + sum(means[other] > means[run] + 1e-12 for other in runs)
+
+
+def test_a_last_query_without_its_judgments() -> None:
+    """Its document is as the others that nobody has judged."""
+    runs = {"A": {"1": {"d2": 1}, "2": {"d1": 1}}, "B": {"1": {"d2": 1}, "2": {"d3": 1}}}
+    first, _ = rows({"1": {"d2": 1}, "2": {"d1": 1}}, runs, "AP", pool_depth=1, unjudged_grade=1)
+    assert (first["own"], first["mean"], first["without"]) == (1, 1, 1)
 
 
 def test_the_first_rank_is_that_of_the_lowest_mean_where_lower_is_better() -> None:
