@@ -261,13 +261,13 @@ class Segments:
             rows, groups = moved, Segments(np.append(edges[:-1][np.diff(edges) > 0], len(rows)))
         yield rows, groups, np.zeros(len(rows), np.bool_), groups.place
 
-    def lower_before(self, level: Ints) -> tuple[Floats, Floats]:
+    def lower_before(self, level: Ints) -> tuple[Ints, Ints]:
         """How many rows before each in its query have a lower level, and an equal one, (N,) each."""
-        lower, equal = np.zeros((2, len(level)))
-        for rows, groups, upper, before in self.bit_planes(level):
-            lower[rows] += np.where(upper, groups.place - before, 0)
-        equal[rows] = before  # in the last turn rows of equal level are together
-        return lower, equal
+        order = stable_order(self.query, level)
+        position, equal = np.empty((2, len(level)), np.int64)
+        position[order] = self.place
+        equal[order] = Segments.of_equal(self.query, level[order]).place
+        return self.lower_before_in_order(position) - equal, equal
 
     def lower_before_in_order(self, position: Ints) -> Ints:
         """How many rows before each in its query have a lower position, (N,), where the positions of a query
@@ -366,13 +366,6 @@ def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
     """The different values, ascending; np.unique would import numpy.ma, a tenth of a short command's time."""
     ordered = np.sort(values)
     return ordered[are_new(ordered)]
-
-
-def order_of(keys: NDArray[np.uint32]) -> Ints:
-    """A stable argsort of keys, 16 bits at a time: numpy sorts those by radix, many times faster than wider."""
-    digits = keys.astype("<u4", copy=False).view("<u2").reshape(len(keys), 2)
-    order = np.argsort(digits[:, 0], kind="stable")
-    return order[np.argsort(digits[order, 1], kind="stable")]
 
 
 # --- numbers, whatever their queries

@@ -249,8 +249,7 @@ class Ids:
             if not len(rows):
                 break
             # big-endian words compare as the bytes do; their complement sorts from the last to the first
-            parts = [self.word(k, rows[a : a + _AT_ONCE]) for a in range(0, len(rows), _AT_ONCE)]
-            word = np.concatenate(parts).byteswap(inplace=True)
+            word = self.word(k, rows).byteswap()
             np.invert(word, out=word)
             if (new[1:-1] | (word[1:] == word[:-1])).all():
                 continue  # as where all share a prefix

@@ -406,13 +406,13 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memo
     if hasattr(data, "columns") and (hasattr(data, "iloc") or not memory.offers_arrow(data)):
         return of_columns([*map(str, data.columns)], lambda name: _series(data[name]), path, number, by_role)
     parts = list(batches(data))
-    names = [chunk.name for chunk in parts[0]] if parts else []
+    if not parts:
+        return memory.Three(path, [memory.Objects([])] * 3, (memory.QUERY, memory.DOCUMENT, number))
+    names = [chunk.name for chunk in parts[0]]
 
     def values(name: str) -> memory.ColumnValues:
         return Arrow([part[names.index(name)] for part in parts])
 
-    if not parts:
-        return memory.Three(path, [*map(values, "---")], column_labels(Chosen("-", "-", "-", number)))
     return of_columns(names, values, path, number, by_role)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, offsets_of, stable_order
 from gradeval.arrays.strings import IdIndex, IdPairs, Ids
+from gradeval.arrays.threads import ordered_map
 from gradeval.formats.detect import explained
 from gradeval.formats.diagnostics import UNLABELLED_HINT, LeftOut, LineProblems, Problem, shown
 from gradeval.formats.scan import DataLines, floats
@@ -47,6 +48,10 @@ class BlockTable(Record):
     # columns() with the rank of each row; None without a rank column
     ranked: ReadBlock | None = None
     has_splits: bool = False  # whether it is a predictions file of MTEB
+
+    def read(self, jobs: int) -> Iterator[Columns]:
+        """The columns of each block."""
+        return ordered_map(self.columns, self.blocks(), jobs)
 
     @classmethod
     def of(

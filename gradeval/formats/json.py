@@ -679,7 +679,7 @@ def _nested_table(source: Source, number: str, options: Options, member: str) ->
             break
     else:
         raise InputError(source.name, "no data: there are no documents")
-    names = [*dict.fromkeys(chain.from_iterable(filter(_is_object, documents)))]
+    names = names_of_members(documents)
     chosen = _chosen_of_lists(names, number, options, source.name)
     blocks = partial(_nested_blocks, source, query, member)
     return chosen_table(source, [query, *names], chosen, lists_columns, blocks)
@@ -745,8 +745,7 @@ def _lists_table(source: Source, number: str, options: Options) -> BlockTable:
             raise InputError(source.name, f"{path}: {described(documents)} is not a list of documents")
     if not any(lists.documents):
         raise InputError(source.name, "no data: there are no documents")
-    members = filter(_is_object, chain.from_iterable(lists.documents))
-    names = [*dict.fromkeys(chain.from_iterable(members))]
+    names = names_of_members(chain.from_iterable(lists.documents))
     chosen = _chosen_of_lists(names, number, options, source.name)
     return chosen_table(source, [*lists.names, *names], chosen, lists_columns, lambda: iter([lists]))
 
@@ -776,7 +775,7 @@ def _lists_of(content: Any, name: str, number: str, query: str | None) -> Lists:
 
 def _of_requests(requests: list[Any], path: str, query: str | None, name: str) -> Lists:
     """The ratings of a search engine, with the ids of their queries in one member of all requests."""
-    names = [*dict.fromkeys(chain.from_iterable(filter(_is_object, requests)))]
+    names = names_of_members(requests)
     key = next((key for key in (query, "id", "query") if key in names), "id")
     for position, request in enumerate(requests):
         if not _is_object(request) or request.get(key) is None or "ratings" not in request:
@@ -789,6 +788,11 @@ def _of_requests(requests: list[Any], path: str, query: str | None, name: str) -
 
 def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
+
+
+def names_of_members(values: Iterable[Any]) -> list[str]:
+    """The names of the members of those that are objects, in order."""
+    return [*dict.fromkeys(chain.from_iterable(filter(_is_object, values)))]
 
 
 def lists_columns(lists: Lists, chosen: Chosen) -> Columns:

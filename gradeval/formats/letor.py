@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Floats, Ints, NDArray, cached_property
-from gradeval.arrays.segments import Segments, distinct, offsets_of, order_of, ranges, stable_order
+from gradeval.arrays.segments import Segments, distinct, offsets_of, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, integer_ids, words
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError, first_names
@@ -245,7 +245,7 @@ def _values(
     of_fields = LineProblems.of(data[row[wrong]], lambda i: f"{shown(fields[i])} is not feature:value")
     chosen = np.flatnonzero(is_wanted[np.minimum(feature, len(is_wanted) - 1)])
     if np.count_nonzero(is_wanted) > 1:  # of one feature they are in order already
-        chosen = chosen[order_of(feature[chosen].astype(np.uint32))]
+        chosen = chosen[stable_order(feature[chosen])]
     feature, row = feature[chosen], row[chosen]
     text = Ids(block, at[chosen] + 1, np.maximum(tokens.end[token[chosen]] - at[chosen] - 1, 0))
     value, bad = floats(text)

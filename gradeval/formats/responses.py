@@ -17,7 +17,7 @@ from gradeval.formats.columns import BlockTable
 from gradeval.formats.csv import Chosen, check_has, chosen_table
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.format import QRELS_FIRST, Format
-from gradeval.formats.json import Lists, lists_columns, parse_json, read_whole
+from gradeval.formats.json import Lists, lists_columns, names_of_members, parse_json, read_whole
 from gradeval.formats.sources import Source
 from gradeval.notices import many
 from gradeval.options import OF_SCORES, LaterIds, Options
@@ -105,7 +105,7 @@ def table(source: Source, number: str, options: Options) -> BlockTable:
         ids = _queries(responses, ids, source.name)
     if not any(hits):
         raise InputError(source.name, "no data: no response has hits")
-    names = [*dict.fromkeys(chain.from_iterable(hit for hit in chain(*hits) if isinstance(hit, dict)))]
+    names = names_of_members(chain(*hits))
     chosen = _choose(names, dict(options.columns), source.name)
     documents = [_ranked(of_response, chosen) for of_response in hits]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradeval.arrays.strings import Ids, Texts
-from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.arrays.threads import default_jobs, with_fewer
 from gradeval.errors import (
     GradevalError,
     InputError,
@@ -203,8 +203,7 @@ def joined(table: BlockTable, jobs: int) -> Columns:
 
     def read(jobs: int) -> Columns:
         problems = Problems(table.name)
-        blocks = ordered_map(table.columns, table.blocks(), jobs)
-        parts = [part for _, part in problems.until_enough(blocks)]
+        parts = [part for _, part in problems.until_enough(table.read(jobs))]
         problems.check()
         return Columns.joined(parts)
 
@@ -259,8 +258,7 @@ def judgment_columns(qrels: Any, options: Options) -> BlockTable:
 
 
 def _judgments(table: BlockTable, jobs: int, merge: str | None) -> Qrels:
-    blocks = partial(ordered_map, table.columns)
-    return with_fewer(lambda jobs: Qrels.of(table.name, blocks(table.blocks(), jobs), jobs, merge), jobs)
+    return with_fewer(lambda jobs: Qrels.of(table.name, table.read(jobs), jobs, merge), jobs)
 
 
 def open_file(

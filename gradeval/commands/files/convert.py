@@ -20,7 +20,7 @@ import numpy as np
 
 from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import KeySet
-from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.arrays.threads import default_jobs, with_fewer
 from gradeval.errors import InputError, OptionError
 from gradeval.evaluation.caveats import rank_notices
 from gradeval.file_formats import WRITTEN_FORMATS
@@ -56,10 +56,16 @@ class Conversion:
 
     def __post_init__(self) -> None:
         choice(*WRITTEN_FORMATS, listed=True).read("to", self.to)
-        kinds = {"role": choice(*ROLES), "top": integer(1, 10**9), "ties": choice("trec", "input")}
         tag = re.compile(r"[^ \t\r\n\0]+").fullmatch
-        is_tag = must_be("a string without spaces", lambda value: isinstance(value, str) and bool(tag(value)))
-        for name, read in {**{name: kind.read for name, kind in kinds.items()}, "tag": is_tag}.items():
+        readers = {
+            "role": choice(*ROLES).read,
+            "top": integer(1, 10**9).read,
+            "ties": choice("trec", "input").read,
+            "tag": must_be(
+                "a string without spaces", lambda value: isinstance(value, str) and bool(tag(value))
+            ),
+        }
+        for name, read in readers.items():
             if getattr(self, name) is not None:
                 read(name, getattr(self, name))
 
@@ -186,8 +192,7 @@ def _together(sources: Sequence[Source], options: Options) -> TableFile:
     for source in sources:
         [file] = open_file(source, "qrels", options, None, Problems(source.name, math.inf))
         problems = Problems(source.name, math.inf, "gradeval validate --verbose lists all of them")
-        blocks = map(file.table.columns, file.table.blocks())
-        parts += [part.light() for _, part in problems.until_enough(blocks)]
+        parts += [part.light() for _, part in problems.until_enough(file.table.read(1))]
         problems.check()
     if all(part.subtopic is None or part.subtopic in _NO_SUBTOPICS for part in parts):
         parts = [part.replace(subtopic=None) for part in parts]  # judges may differ in the mark
@@ -262,9 +267,7 @@ class _Reading:
             raise no_data(self.name, self.problems.lines, left_out)
 
     def _parts(self) -> Iterator[Columns]:
-        table = self.file.table
-        blocks = ordered_map(table.columns, table.blocks(), self.jobs)
-        for before, part in self.problems.until_enough(blocks):
+        for before, part in self.problems.until_enough(self.file.table.read(self.jobs)):
             self.tag = self.tag or part.tag or b""
             self.ranks = self.ranks.joined(part.ranks)
             self.counts["unlabelled"] += part.unrated

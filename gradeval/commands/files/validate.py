@@ -15,7 +15,7 @@ import numpy as np
 from gradeval.arrays import Bools, Bytes, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Ids, Texts
-from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.arrays.threads import default_jobs, with_fewer
 from gradeval.errors import InputError, InputErrors, OptionError, first_names, named, printable, visible
 from gradeval.evaluation.caveats import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.evaluation.outcome import no_common_query
@@ -443,9 +443,8 @@ class Checks:
     def _qrels(self, file: TableFile, report: FileReport) -> None:
         self.letor = file.letor
         problems = AllProblems(file.source.name, report.errors)
-        blocks = ordered_map(file.table.columns, file.table.blocks(), self.jobs)
         try:
-            rows = JudgmentRows.read(blocks, problems, self.jobs, self.options.merge)
+            rows = JudgmentRows.read(file.table.read(self.jobs), problems, self.jobs, self.options.merge)
         except InputError as error:  # there are none
             if not report.errors.total:
                 _add(report, error)
@@ -472,12 +471,11 @@ class Checks:
 
     def _run(self, file: TableFile, report: FileReport) -> None:
         qrels = self.judgments or NOTHING_JUDGED.qrels
-        names = dict[int, bytes]()
 
         def begin() -> tuple[CountedRun, AllProblems]:
             report.errors, report.warnings = Issues(self.limit), Issues(self.limit)
             problems = AllProblems(file.source.name, report.errors)
-            return CountedRun(qrels, report, names, ranking.Collapse.of(self.options)), problems
+            return CountedRun(qrels, report, ranking.Collapse.of(self.options)), problems
 
         run = with_fewer(lambda jobs: collect(file.table, begin, jobs), self.jobs)
         report.end = run.end
@@ -609,13 +607,12 @@ class ObservedSource(Source):
 
 
 class CountedRun(Total):
-    """What evaluations keep of a run, with its facts. report: of the file. names: query ids by their index."""
+    """What evaluations keep of a run, with its facts. report: of the file."""
 
-    def __init__(
-        self, qrels: Qrels, report: FileReport, names: dict[int, bytes], collapse: ranking.Collapse
-    ) -> None:
+    def __init__(self, qrels: Qrels, report: FileReport, collapse: ranking.Collapse) -> None:
         super().__init__(qrels, "trec", collapse)
-        self.file_report, self.names = report, names
+        self.file_report = report
+        self.names = dict[int, bytes]()  # query ids by their index
         self.details: list[Ints] = []
         self.has_ranks = False
         self.end: int | None = None  # as of FileReport
