@@ -533,8 +533,10 @@ def phi(
             f"query {name}": judged.grade[judged.offsets[q] : judged.offsets[q + 1]]
             for name, q in zip(names, judged.positions(names).tolist(), strict=True)
         }
-    tables = {name: _table(grade, np.array([0, len(grade)])) for name, grade in grades.items()}
-    drawn = {name: phi_of(_relevance_function(specs, table), table, _SAMPLES) for name, table in tables.items()}
+    drawn = {}
+    for name, grade in grades.items():
+        table = _table(grade, np.array([0, len(grade)]))
+        drawn[name] = phi_of(_relevance_function(specs, table), table, _SAMPLES)
     lines = []
     for name, phi_of_query in drawn.items():
         x, y = np.array(phi_of_query.curve).T
@@ -542,9 +544,9 @@ def phi(
     numbers = _phi_tables(drawn, longest=max(len(np.unique(grade)) for grade in grades.values()))
     note = ""
     if not names and of_queries.whisker is not None:
-        line, table, note = _quartiles(of_queries, whole)
+        line, quartiles, note = _quartiles(of_queries, whole)
         lines.append(line)
-        numbers.append(table)
+        numbers.append(quartiles)
     is_whole = all((grade == np.rint(grade)).all() for grade in grades.values())
     title = "" if len(lines) > 1 else lines[0].name
     picture = Picture(
@@ -693,8 +695,7 @@ def history(file: Any, metrics: Metrics | None = None, *, last: int | None = Non
         means = [mean for mean in means if mean.entry >= first]
     series = histories.series_of(means)
     panels = tuple(histories.panels_of(series))
-    names = list(dict.fromkeys(metric for metric, _ in series))
-    runs = list(dict.fromkeys(run for _, run in series))
+    names, runs = (list(dict.fromkeys(part)) for part in zip(*series, strict=True))
     return Picture(
         name="history",
         options={"metrics": names, "runs": runs, "history": path, **({"last": last} if last else {})},

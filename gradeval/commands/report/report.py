@@ -94,13 +94,13 @@ class Report(WithNotices):
     values: compare.QueryValues  # of the metrics to compare, for the queries that count for any run
     comparison: compare.Comparison | None  # None for one run
     options: CompareOptions
-    explained: Mapping[str, ExplainedQuery] = field(repr=False)  # by query, for some of them
-    titles: Mapping[str, str] = field(repr=False, default_factory=dict)  # document -> text
+    explained: Mapping[str, ExplainedQuery]  # by query, for some of them
+    titles: Mapping[str, str] = field(default_factory=dict)  # document -> text
     title: str = ""  # of the page
     command: str = ""  # that made it, '' if none did
     notices: tuple[Notice, ...] = ()
     saved: bool = False  # whether all runs are saved results, whose documents are not known
-    query_texts: Mapping[str, str] = field(repr=False, default_factory=dict)  # of the queries explained
+    query_texts: Mapping[str, str] = field(default_factory=dict)  # of the queries explained
     # the method of the intervals of the means, 't' or 'bootstrap'; None: only one run has them, by t
     interval: str | None = None
     specs: tuple[Spec, ...] = ()  # the metrics to compare
