@@ -213,18 +213,6 @@ def read_groups(source: Source) -> dict[str, list[str]]:
     return {group: list(queries) for group, queries in groups.items()}
 
 
-def read_teams(source: Source) -> dict[str, str]:
-    """The team of each run of 'run TAB team' lines. Raises InputError(s)."""
-    teams: dict[str, str] = {}
-    rows, problems = _read_pairs(source, "team")
-    for number, run, team in rows:
-        if run in teams:
-            problems.append(Problem(number, f"run {named(run)} has a team already"))
-        teams.setdefault(run, team)
-    LineProblems.listed(problems).check(source.name)
-    return teams
-
-
 def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], list[Problem]]:
     """The number and fields of the lines 'query TAB value', or of CSV, and what is wrong with others. Raises
     InputError. A first line that names the kind is a header; lines that are blank or begin with # are ignored.

@@ -15,7 +15,7 @@ from gradeval.errors import InputError, first_names, named
 from gradeval.evaluation.caveats import judged_share
 from gradeval.evaluation.evaluation import OnErrors, check_errors
 from gradeval.evaluation.runs import separate_runs
-from gradeval.formats.lines import read_teams
+from gradeval.formats.lines import read_run_groups
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.printable import warned
@@ -94,7 +94,7 @@ class _Teams(NamedTuple):
         team_of: Mapping[str, str] = {}
         if teams is not None:
             is_file = not isinstance(teams, Mapping)
-            team_of = read_teams(source_of(teams)) if is_file else teams
+            team_of = read_run_groups(source_of(teams), "team") if is_file else teams
             if unknown := [run for run in team_of if run not in runs]:
                 path = source_of(teams).name if is_file else "teams"
                 hint = f"The runs are {first_names(map(named, runs), 5)}"

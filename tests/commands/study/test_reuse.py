@@ -97,6 +97,8 @@ def test_the_command(folder: Path) -> None:
     assert tsv[1].startswith("A\tx\tAP\t") and len(tsv) == 4
     Path("teams").write_text("A\tx\nA\ty\n")
     assert fails(*line, "--teams", "teams") == "teams:2: run 'A' has a team already"
+    Path("teams").write_text("run\tteam\nA\tx\nB\n")
+    assert fails(*line, "--teams", "teams") == "teams:3: a line has a run and its team, with a tab between"
     Path("teams").write_text("Z\tx\n")
     assert fails(*line, "--teams", "teams") == "teams: there is no run 'Z'. The runs are 'A', 'B', 'C'"
     assert "two runs or more" in fails("study", "reuse", "qrels", "A.run")
