@@ -261,11 +261,10 @@ def _summary_grid(results: Results, texts: Texts, ranks: Ranks | None) -> doc.Gr
         [cell for column in part.columns for cells in _columns(results, column, texts) for cell in cells]
         for part in _parts(results, False, True)
     ]
-    by_column = zip(*by_run, strict=True) if by_run else ()
     heads = [(spec, head) for spec in shown for head in _heads(results, spec)]
     cells = [
         list(row) if head == BOUNDS_HEAD else _best_in_row(spec, row)
-        for (spec, head), row in zip(heads, by_column, strict=False)
+        for (spec, head), row in zip(heads, zip(*by_run, strict=True), strict=False)
     ]
     runs = [visible(run.name) for run in results.runs]
     head = ("run", *(head for _, head in heads))

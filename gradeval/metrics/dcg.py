@@ -46,13 +46,14 @@ MaxGrade = Annotated[
 ]
 
 
-@metric(
-    "CG",
-    range=(0, None),
-    invariants=[PROMOTION_HELPS.where(GAIN_RISES)],
-    example="CG(gain=exp)@10",
-    bounds=LINEAR_BOUNDS.unless("top"),
-)
+_CUMULATED: dict[str, Any] = {
+    "range": (0, None),
+    "invariants": [PROMOTION_HELPS.where(GAIN_RISES)],
+    "bounds": LINEAR_BOUNDS.unless("top"),
+}
+
+
+@metric("CG", example="CG(gain=exp)@10", **_CUMULATED)
 def cg(judgments: Judgments, *, gain: Worth = "linear", top: Top = None, cutoff: AtK = None) -> Terms:
     """Cumulated gain.
 
@@ -66,13 +67,7 @@ def cg(judgments: Judgments, *, gain: Worth = "linear", top: Top = None, cutoff:
     return dcg(*graded(judgments, gain, top), cutoff, "none")
 
 
-@metric(
-    "DCG",
-    range=(0, None),
-    invariants=[PROMOTION_HELPS.where(GAIN_RISES)],
-    example="DCG(gain=exp)@10",
-    bounds=LINEAR_BOUNDS.unless("top"),
-)
+@metric("DCG", example="DCG(gain=exp)@10", **_CUMULATED)
 def discounted_cumulated_gain(
     judgments: Judgments,
     *,

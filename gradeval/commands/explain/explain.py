@@ -25,7 +25,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.lines import read_texts
 from gradeval.formats.sources import kept_open
 from gradeval.metrics._kernels import exp2_gain
-from gradeval.notices import NO_TEXT, NO_TITLE, Notice, NoticeKind
+from gradeval.notices import NO_TEXT, NO_TITLE, Notice, NoticeKind, Notices
 from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes, whole
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import exact
@@ -532,12 +532,11 @@ def _of_run(
     columns = run.collapse.columns(columns) if run.collapse else columns
     excluded = [Notice(NoticeKind.EXCLUDED, "", reduced.excluded)] if reduced.excluded else []
     of_run = chain(rank_notices(reduced.ranks), excluded, qrels_notices(qrels, reduced, options))
-    about_run = (notice.replace(subject=name) for notice in of_run)
-    about_qrels = (
+    notices = (
         *qrels_notices_for(qrels, specs),
         *unscaled_notices(qrels.path, qrels.scale, specs),
+        *Notices(of_run).renamed(name),
     )
-    notices = (*about_qrels, *about_run)
     judged_qrels, reduced = completed(qrels, reduced, options.depth)
     scores = scored(Judge(judged_qrels, reduced, options)(positions), specs)
     whole_run = Judge(judged_qrels, reduced, options.replace(depth=None, judged_only=False))
@@ -550,11 +549,12 @@ def _of_run(
         in_qrels = int(qrels.offsets[q + 1] - qrels.offsets[q])
         of_query["assumed"] = frozenset(document.id for document in [*judged.values()][in_qrels:])
         of_query |= {"ties": run.ties, "options": options_used, "notices": notices}
-        bases = (
-            Explanation(str(spec), spec.display, value=value, is_empty=is_empty, cutoff=spec.cutoff, **of_query)
-            for spec, value, is_empty in zip(specs, values, empty, strict=True)
-        )
-        yield [_made_of(basis, spec, table, options, judged) for basis, spec in zip(bases, specs, strict=True)]
+        of_metrics = []
+        for spec, value, is_empty in zip(specs, values, empty, strict=True):
+            names = str(spec), spec.display
+            basis = Explanation(*names, value=value, is_empty=is_empty, cutoff=spec.cutoff, **of_query)
+            of_metrics.append(_made_of(basis, spec, table, options, judged))
+        yield of_metrics
 
 
 def titles_of(text: Any, documents: Set[str]) -> Mapping[str, str]:

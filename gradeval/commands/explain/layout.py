@@ -336,15 +336,12 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
     run, other_run = visible(explanation.run), visible(other.run)
     differences = [difference for difference in explanation.differences if difference.difference]
     columns = "grade", f"{run} rank", f"{other_run} rank", f"{run} adds", f"{other_run} adds", "difference"
-    rows = [
-        {"document": visible(difference.id), **row, "title": _cut(explanation.titles.get(difference.id, ""))}
-        for difference, row in zip(
-            differences, _rows(columns, (difference[1:] for difference in differences[:ranks])), strict=False
-        )
-    ]
     assumed = explanation.assumed | other.assumed
-    for difference, row in zip(differences, rows, strict=False):
-        row["grade"] = _grade_of(difference, assumed)
+    rows: list[Row] = []
+    for difference in differences[:ranks]:
+        row = {"document": visible(difference.id), **dict(zip(columns, difference[1:], strict=True))}
+        title = _cut(explanation.titles.get(difference.id, ""))
+        rows.append({**row, "grade": _grade_of(difference, assumed), "title": title})
     rows += _rest("difference", [difference.difference for difference in differences[ranks:]])
     if explanation.is_sum:
         adds = {f"{run} adds": value_of(explanation, digits), f"{other_run} adds": value_of(other, digits)}

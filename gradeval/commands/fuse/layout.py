@@ -27,8 +27,7 @@ def document(fusion: Fusion, options: doc.RenderOptions) -> doc.OutputDocument:
             yield grid.replace(left_columns=frozenset((0, 2)))
         yield doc.Sentences(list(_legend(fusion)))
         if tuning is not None:
-            comparison = of_comparison.document(tuning.comparison, options)
-            yield from comparison.blocks() if comparison.blocks else ()
+            yield from (of_comparison.document(tuning.comparison, options).blocks or tuple)()
 
     def tables() -> Iterator[doc.Rows]:
         yield doc.rows_of(_runs(fusion), rows, options.digits)
