@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from gradeval.errors import MetricError
 from gradeval.records import Record
@@ -41,7 +43,7 @@ class Declaration(Record):
 
     names: tuple[str, ...]  # the display name, then aliases
     module: str  # of gradeval.metrics
-    family: str  # the heading it is listed under
+    group: str  # the heading it is listed under
     about: str  # its docstring, with which its page begins, indented as in the module
 
     @property
@@ -109,15 +111,27 @@ def table(family: str = "", width: int | None = None) -> str:
     """The built-in metrics with their summaries, by family; then, without a family, the groups. family: part of
     the name of one. width: of the lines, None for any. Raises MetricError if there are none.
     """
-    metrics = [metric for metric in declarations() if family.lower() in metric.family.lower()]
-    families = sorted({metric.family for metric in metrics or declarations()}, key=str.lower)
-    if not metrics:
-        raise MetricError(f"unknown family {family!r}", hint=f"the families are {', '.join(families)}")
-    rows = {
-        name: [(metric.name, metric.summary) for metric in metrics if metric.family == name]
-        for name in families
-    }
+    parts = by_group(of_family(declarations(), family))
+    rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in parts.items()}
     return listed(rows, has_groups=not family, width=width)
+
+
+def of_family(metrics: Collection[Any], text: str) -> list[Any]:
+    """The metrics, of the registry or as declared, of the families in whose names this text is. Raises
+    MetricError if there are none.
+    """
+    chosen = [metric for metric in metrics if text.lower() in metric.group.lower()]
+    if not chosen:
+        raise MetricError(f"unknown family {text!r}", hint=f"the families are {', '.join(by_group(metrics))}")
+    return chosen
+
+
+def by_group(metrics: Iterable[Any]) -> dict[str, list[Any]]:
+    """The metrics below their headings, which are in order."""
+    parts: dict[str, list[Any]] = {}
+    for metric in sorted(metrics, key=lambda metric: metric.group.lower()):
+        parts.setdefault(metric.group, []).append(metric)
+    return parts
 
 
 def hanging(text: str, indent: int, width: int | None) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
-from gradeval.registry.catalogue import fold, listed
+from gradeval.registry.catalogue import by_group, fold, listed, of_family
 from gradeval.registry.dialects import GROUPS, MEASURES, PROVIDERS, SAME_NAMES, aliases, names_of, spellings
 from gradeval.registry.metric import NO_BOUNDS, REGISTRY, Metric
 from gradeval.registry.params import Param
@@ -34,11 +34,11 @@ def table(family: str = "", word: str = "", graded: bool = False, *, width: int 
     width: of the lines, None for any.
     """
     load_plugins()
-    metrics = _of_families(family)
+    metrics = of_family(REGISTRY.values(), family)
     if graded:
         metrics = [metric for metric in metrics if is_graded(metric)]
     # the best-known families come first in the registry
-    parts = {f"best matches of '{word}' first": _matches(word, metrics)} if word else _by_family(metrics)
+    parts = {f"best matches of '{word}' first": _matches(word, metrics)} if word else by_group(metrics)
     rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in parts.items()}
     if not any(rows.values()):
         raise MetricError(
@@ -46,20 +46,6 @@ def table(family: str = "", word: str = "", graded: bool = False, *, width: int 
             hint=f"'gradeval metrics' lists them, \"gradeval guide --search {quote(word)}\" searches the guide",
         )
     return listed(rows, has_groups=not (family or word or graded), width=width)
-
-
-def _of_families(family: str) -> list[Metric]:
-    """The metrics of the families in whose names this text is. Raises MetricError if there are none."""
-    metrics = [metric for metric in REGISTRY.values() if family.lower() in metric.group.lower()]
-    if not metrics:
-        families = sorted({metric.group for metric in REGISTRY.values()}, key=str.lower)
-        raise MetricError(f"unknown family {family!r}", hint=f"the families are {', '.join(families)}")
-    return metrics
-
-
-def _by_family(metrics: Sequence[Metric]) -> dict[str, list[Metric]]:
-    families = sorted({metric.group for metric in metrics}, key=str.lower)
-    return {name: [metric for metric in metrics if metric.group == name] for name in families}
 
 
 def _matches(word: str, metrics: Sequence[Metric]) -> list[Metric]:
