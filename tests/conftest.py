@@ -19,6 +19,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) and not sys.pycache_prefix:
 import pytest
 from hypothesis import HealthCheck, Phase, settings  # which pytest compiles
 
+gc.set_threshold(20_000)  # garbage is looked for a few hundred times, not thousands
 pytest.register_assert_rewrite("helpers")
 MEMORY = "/dev/shm"
 if (
@@ -48,9 +49,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported and collected stays: the garbage collector need not look through it again. What tests
-    leave is found a few hundred times instead of thousands.
-    """
+    """What is imported and collected stays: the garbage collector need not look through it again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000)
