@@ -38,7 +38,6 @@ class ChangedQuery(NamedTuple):
 
 def changed_query(baseline: Baseline, run: ComparedRun, q: int, qrels: Qrels) -> ChangedQuery:
     """q: of the baseline's queries. The run has its first ranks."""
-    assert run.ranked is not None
     new = run.ranked.of_query(int(run.row[q]))
     old = baseline.ranked.of_query(q)[: run.shown]
     query = baseline.queries[q]
@@ -76,7 +75,6 @@ def moved_by_grade(
     """How many documents of each grade are new, lost, up and down in the first k, by measure, (Q,) each, as
     'new(grade=2)@10' and 'lost(unjudged)@10' are. The run has its first ranks.
     """
-    assert run.ranked is not None
     queries = len(run.row)
     moved = _Documents.of(baseline, run, qrels)
     level = np.where(np.isnan(moved.grade), len(levels.scale), np.searchsorted(levels.scale, moved.grade))
@@ -107,7 +105,6 @@ class _Documents(NamedTuple):
 
     @classmethod
     def of(cls, baseline: Baseline, run: ComparedRun, qrels: Qrels) -> _Documents:
-        assert run.ranked is not None
         in_both = np.flatnonzero(run.in_both)
         judged = IdIndex(qrels.queries).find(baseline.qrels.queries)[in_both]
         parts = [

@@ -151,8 +151,8 @@ class Baseline(Record, eq=False):
     """The run that others are compared with: its first ranks, as judgments of its documents."""
 
     name: str
-    qrels: Qrels  # its queries and documents, by rank; the grades mean nothing
-    is_tied: Bools  # as in FirstRanks
+    ranked: FirstRanks
+    qrels: Qrels  # the same queries and documents, by rank; the grades mean nothing
     order: Ints  # the queries in the order of the file, (Q,)
     cut: int
     depth: int
@@ -172,19 +172,12 @@ class Baseline(Record, eq=False):
         grades = np.broadcast_to(np.zeros(1), len(ranked.is_tied))  # takes no memory
         qrels = Qrels(run.path, ranked.queries, ranked.segments.offsets, ranked.documents, grades)
         qrels.__dict__["keys"] = ranked.keys  # fills the cached property, of which threads would all make it
-        return cls(
-            name, qrels, ranked.is_tied, line.argsort(kind="stable"), cut=cut, depth=depth, notices=notices
-        )
+        return cls(name, ranked, qrels, line.argsort(kind="stable"), cut=cut, depth=depth, notices=notices)
 
     @cached_property
     def queries(self) -> Texts:
         """The ids, (Q,)."""
         return Texts(self.qrels.queries)
-
-    @property
-    def ranked(self) -> FirstRanks:
-        qrels = self.qrels
-        return FirstRanks(qrels.queries, Segments(qrels.offsets), qrels.documents, self.is_tied, qrels.keys)
 
 
 class _Compared(_RankedTotal):
@@ -218,7 +211,7 @@ class _Compared(_RankedTotal):
         query = lines.query[common]
         begins = self.qrels.offsets[query]
         counts = self.qrels.offsets[query + 1] - begins
-        old = RankedLists(Segments(offsets_of(counts)), self.baseline.is_tied[ranges(begins, counts)])
+        old = RankedLists(Segments(offsets_of(counts)), self.baseline.ranked.is_tied[ranges(begins, counts)])
         lengths = np.minimum(lines.lengths[common], self.depth)
         is_tied = np.zeros(len(lines.score), bool)
         if lines.by_score is not None:
@@ -248,7 +241,7 @@ class ComparedRun(Record, eq=False):
     cut: int  # how many of the queries in both have more documents than the depth
     notices: Notices
     shown: int  # how many first ranks are kept
-    ranked: FirstRanks | None  # these
+    ranked: FirstRanks  # these
     row: Ints  # which of the queries of `ranked` each of the baseline is, (Q,), -1 for none
 
     @classmethod
@@ -283,7 +276,7 @@ class ComparedRun(Record, eq=False):
             cut=total.cut,
             notices=total.notices(),
             shown=shown,
-            ranked=FirstRanks.joined(kept) if shown else None,
+            ranked=FirstRanks.joined(kept),
             row=row,
         )
 
