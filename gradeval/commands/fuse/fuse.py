@@ -183,7 +183,7 @@ def fused(
     ]
     count = len(rankings.queries)
     fusion = Fusion("fused", _NO_ROWS, options=options, runs=tuple(of_runs), queries=count, tuning=tuning)
-    return fusion, rankings.fused(of_queries, options, jobs)
+    return fusion, (block.ranked(of_queries, options.top) for block in rankings.blocks(options, jobs))
 
 
 def write_run(batches: Iterator[Columns], sink: Any, name: str, to: str | None = None) -> int:

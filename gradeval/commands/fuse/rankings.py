@@ -111,10 +111,6 @@ class Rankings(Record, eq=False):
         )
         repeats.problems().check(table.path or "")
 
-    def fused(self, weights: Floats, options: FuseOptions, jobs: int) -> Iterator[Columns]:
-        """The fused run, some queries at a time. weights: of each query and run, (Q, R)."""
-        return (block.ranked(weights, options.top) for block in self.blocks(options, jobs))
-
 
 def _read(run: Run, depth: int | None, jobs: int) -> RunTable:
     """The lines of a run, those of a query together, as they are fused. Raises InputError(s)."""
