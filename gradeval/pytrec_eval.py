@@ -29,7 +29,7 @@ from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import GradevalError, described, named
 from gradeval.evaluation.score import Judge, scored
-from gradeval.formats.memory import Nested, Numeric, are_mappings, floats_of, types_of
+from gradeval.formats.memory import Nested, Numeric, are_mappings, types_of
 from gradeval.metrics.precision import RECALLS
 from gradeval.options import Options
 from gradeval.registry.dialects import MEASURES, TREC_EVAL
@@ -171,7 +171,7 @@ def _check(data: Mapping[str, Mapping[str, Any]], label: str, kinds: tuple[type,
 
 def _floats(scores: list[Any]) -> Floats:
     try:
-        return _rounded(floats_of(scores))
+        return _rounded(np.fromiter(scores, np.float64, len(scores)))
     except OverflowError:
         raise ValueError("scores: an integer is too large for a floating-point number") from None
 

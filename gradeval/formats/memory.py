@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import struct
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from contextlib import suppress
@@ -250,20 +249,11 @@ def types_of(values: Iterable[Any]) -> set[type]:
     return {types[0]} if types and types.count(types[0]) == len(types) else set(types)
 
 
-def floats_of(numbers: Sequence[float]) -> Floats:
-    """Numbers of Python or numpy as an array. Raises OverflowError for an integer beyond the floats."""
-    try:  # half the time of np.fromiter
-        block = struct.pack(f"{len(numbers)}d", *numbers)
-    except struct.error:
-        raise OverflowError("an integer is too large for a floating-point number") from None
-    return np.frombuffer(bytearray(block), np.float64)
-
-
 def object_numbers(values: Sequence[Any], label: str) -> ReadNumbers:
     """Numbers of objects: what float() makes of them."""
     if types_of(values) <= _NUMBERS:
         with suppress(OverflowError):
-            numbers = floats_of(values)
+            numbers = np.fromiter(values, np.float64, len(values))
             return numbers, _not_finite(numbers, label)
     read, wrong = _each(values, _number_of, 0.0, label)
     return np.array(read, np.float64), wrong
