@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, listed_runs, named_by, with_job
-from gradeval.compare_options import CompareOptions
+from gradeval.compare_options import CompareOptions, Groups
 from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.notices import Notice, NoticeKind
 from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
@@ -85,7 +85,6 @@ def eval_command(
     they are there.
     """
     from gradeval.evaluation.evaluation import evaluate_all
-    from gradeval.evaluation.groups import group_notices, positions_of_groups
     from gradeval.evaluation.plan import Plan
     from gradeval.evaluation.runs import with_saved
 
@@ -111,9 +110,7 @@ def eval_command(
         results = evaluate_all(plan, job.watched(judgments), job.watched(LabelledRuns(opened)), output.on_run)
     if spread and len(results.runs) + len(results.failed) < 2:
         raise click.UsageError("--spread is over two runs or more.")
-    if results.runs:
-        positions_of_groups(results.queries, groups)  # raises where there are none, before any warning
-    of_groups = group_notices(results.queries, results.counted_by_any, groups) if groups else ()
+    of_groups = _notices_of_groups(results, groups) if groups else ()
     has_failed = job.strict and results.failed
     notices = [*results.notices, *excluded, *output.notices, *of_groups]
     if has_failed or not job.passes(notices, runs=len(results.runs)):
@@ -121,6 +118,15 @@ def eval_command(
     if results.runs:
         output.finish(results, sort, top)
     return 2 if results.failed else 0
+
+
+def _notices_of_groups(results: Results, groups: Groups) -> Iterable[Notice]:
+    """Raises InputError where no query is in a group, before any warning."""
+    from gradeval.evaluation.groups import group_notices, positions_of_groups
+
+    if results.runs:
+        positions_of_groups(results.queries, groups)
+    return group_notices(results.queries, results.counted_by_any, groups)
 
 
 def _check_usage() -> None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from gradeval.compare_options import Groups
 from gradeval.errors import OptionError, visible
-from gradeval.evaluation.groups import results_of_groups
 from gradeval.evaluation.results import (
     BOUNDS,
     INTERVAL,
@@ -62,7 +61,7 @@ def document(
     texts = partial(_texts, digits=options.digits)
     of_words = partial(texts, escape=doc.not_a_formula if options.spreadsheet else str)
     parts = partial(_parts, results, per_query, summary)
-    groups = _Groups(results_of_groups(results, by), rank, options.digits)
+    groups = _Groups(_of_groups(results, by), rank, options.digits)
 
     def blocks() -> Iterator[doc.Block]:
         of_tables = partial(texts, escape=visible)
@@ -380,6 +379,14 @@ def _kinds_of_bounds(results: Results) -> dict[str, str | None]:
     """How the bounds of each metric are known; null for those without."""
     numeric = (spec for spec in results.specs if not spec.metric.text)
     return {str(spec): None if spec.bounds == NO_BOUNDS else spec.bounds for spec in numeric}
+
+
+def _of_groups(results: Results, groups: Groups) -> dict[str, Results]:
+    if not groups:
+        return {}
+    from gradeval.evaluation.groups import results_of_groups  # imported only when needed
+
+    return results_of_groups(results, groups)
 
 
 class _Groups(Record, eq=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,18 @@ def as_file(data: Any, name: str) -> Any:
     return TextSource(name, "\n".join(parts).encode())
 
 
+_MARKS = frozenset(("rank_eval", "responses", "metric_score", "took", "error", "hits", "response", "requests"))
+"""Keys of which responses and judgments have one, or their first value has."""
+
+
+def _is_unmarked(data: Any) -> bool:
+    return type(data) is dict and data.keys().isdisjoint(_MARKS)
+
+
 def is_of_file(data: Any) -> bool:
     """Whether as_file() makes a file of it."""
+    if _is_unmarked(data) and all(map(_is_unmarked, islice(data.values(), 1))):
+        return False  # what most are, {query: {document: number}}: it is found in no time
     if are_responses(data) or are_judgments(data):
         return True
     first = data[0] if isinstance(data, (list, tuple)) and data else None
