@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +10,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, listed_runs, named_by, with_job
 from gradeval.compare_options import CompareOptions, Groups
+from gradeval.errors import first_names
 from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.notices import Notice, NoticeKind
 from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
@@ -39,7 +40,11 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
     "METRIC",
     shell_complete=cli.complete_metric,
 )
-@cli.output("--top", "Print the first N runs only; requires --sort.", type=cli.Integer(1, 10**9))
+@cli.output(
+    "--top",
+    "Print the first N runs only, with a note where further runs have the same value; requires --sort.",
+    type=cli.Integer(1, 10**9),
+)
 @cli.output(
     "--rank",
     "A column with the rank of each run by the metric of --sort, else by the first of which high or low values "
@@ -227,10 +232,20 @@ class _Output:
         if not self.is_streamed:
             if sort is not None:
                 results = results.sorted_by(sort.removeprefix("-"), worst_first=sort.startswith("-"))
-            results = results.replace(runs=results.runs[:top])
-            self.job.print(results, signature=self.job.signature, **self.choices)
+            first = results.replace(runs=results.runs[:top])
+            self.job.print(first, signature=self.job.signature, **self.choices)
+            if sort is not None and top is not None and not self.job.quiet:
+                self.job.report(self._cut_ranks(results, sort.removeprefix("-"), top))
+            results = first
         if self.job.signature:
             self.job.sign(results.signatures())
+
+    def _cut_ranks(self, results: Results, metric: str, top: int) -> Iterator[str]:
+        """A note where further runs share the rank of the last that is printed."""
+        ranks = results.ranks(metric, self.job.digits)
+        pairs = list(zip(results.runs, ranks, strict=True))[top:]
+        if further := [run.name for run, rank in pairs if rank == ranks[top - 1]]:
+            yield f"note: --top {top} leaves out {first_names(further)}, with the same {metric} as the last run"
 
 
 def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[Notice]]:

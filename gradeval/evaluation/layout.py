@@ -21,6 +21,7 @@ from gradeval.evaluation.results import (
     columns_by_spec,
     failed_to_dicts,
     has_numbers,
+    position_of,
 )
 from gradeval.notices import lines, many
 from gradeval.records import Record
@@ -70,6 +71,9 @@ def document(
         else:
             yield from _grids(results, per_query, summary, of_tables, groups.ranks(results))
         yield from groups.grids(of_tables)
+        if rank is not None:
+            spec = results.specs[position_of(rank, results.specs)]
+            yield doc.Sentences([f"Ranks: by {spec.display}."])
         yield from _about_bounds(results)
         if signature and options.format != "table":  # in the formats of papers
             yield doc.Lines(list(map(visible, results.signatures())))

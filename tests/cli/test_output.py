@@ -371,11 +371,18 @@ def test_ranks_of_runs() -> None:
     rows = [line.split("\t") for line in gradeval(*args, "-q").out.splitlines()]
     assert {row[-1] for row in rows[1:] if row[1] != "all"} == {""}
     table = [line.split() for line in gradeval(*args, "-f", "table", "--sort", "AP").out.splitlines()]
-    assert table[0][:2] == ["rank", "run"] and [row[:2] for row in table[2:]] == [
+    assert table[0][:2] == ["rank", "run"] and [row[:2] for row in table[2:5]] == [
         ["1", "best"],
         ["1", "same"],
         ["3", "worst"],
     ]
+    assert table[5:] == [[], ["Ranks:", "by", "AP."]]
+    runs = ["q", "worst", "best", "copy=best", "same", "-m", "RR AP"]
+    cut = "note: --top 1 leaves out copy, same, with the same AP as the last run"
+    for sort, count, said in (("AP", 1, [cut]), ("AP", 3, []), ("AP", 9, []), ("-AP", 1, [])):
+        lines = gradeval(*runs, "--sort", sort, "--top", count).lines
+        assert [line for line in lines if "--top" in line] == said
+    assert gradeval(*runs, "--sort", "AP", "--top", 1, "--quiet").err == ""
     assert [run["rank"] for run in json.loads(gradeval(*args, "-f", "json").out)["runs"]] == [3, 1, 1]
     assert '"rank": 3}' in gradeval(*args, "-f", "jsonl").out.splitlines()[0]
     for more in ("-n -q", "-q --wide", "-f trec"):

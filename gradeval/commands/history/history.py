@@ -11,17 +11,18 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from statistics import median
 from typing import Any, NamedTuple
 
-from gradeval.errors import InputError, OptionError, described, is_number
+from gradeval.errors import InputError, MetricError, OptionError, described, is_number
 from gradeval.evaluation.results import Results
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json import parse_json
 from gradeval.formats.lines import read_lines
 from gradeval.formats.sources import Source
-from gradeval.registry.spec import Spec
+from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import exact
 
 ALL = "all"  # the query of a mean, and the group of all queries
@@ -164,9 +165,17 @@ def _object(line: bytes, name: str, number: int) -> dict[str, Any]:
     for member in _NUMBERS:
         value: Any = content.get(member)
         is_valid = is_number(value) and abs(value) <= sys.float_info.max  # JSON has larger ones
-        if not (value is None or is_valid or (member == "value" and isinstance(value, str))):
+        is_text = member == "value" and isinstance(value, str) and _has_texts(content["metric"])
+        if not (value is None or is_valid or is_text):
             raise InputError(name, f"{member} must be a finite number, not {described(value)}")
     return content
+
+
+def _has_texts(metric: str) -> bool:
+    """Whether the values of the metric are strings, as logs have them too."""
+    with suppress(MetricError):
+        return any(spec.metric.text for spec in parse(metric))
+    return False
 
 
 def _labels(content: Mapping[str, Any]) -> list[tuple[str, Any]]:

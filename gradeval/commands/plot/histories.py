@@ -79,8 +79,9 @@ def tables_of(series: Series) -> list[StudyTable]:
             if before:
                 segment += 1
                 changes.append((*label, changed(before, mean.signature)))
-            numbers = (mean.value, mean.low, mean.high, mean.n, mean.judged, mean.bound)
-            rows.append((*label, *numbers, mean.verdict, segment))
+            more = mean.low, mean.high, mean.n, mean.judged, mean.bound
+            known = (None if number is None or math.isnan(number) else number for number in more)
+            rows.append((*label, mean.value, *known, mean.verdict, segment))
     title = "Where the signatures differ"
     return [
         StudyTable("history", "Means of each entry", _COLUMNS, rows, shown=False),

@@ -182,6 +182,16 @@ def test_a_gate_of_python_or_of_a_file_has_a_history() -> None:
     assert not Path("h").exists()
 
 
+def test_absent_numbers_are_empty_fields() -> None:
+    log(0.1, None)
+    rows = [line.split(",") for line in gradeval("plot", "history", FILE, "-f", "csv").out.splitlines()]
+    assert [dict(zip(rows[0], row, strict=True)) | {"time": ""} for row in rows[1:]] == [
+        {name: "" for name in rows[0]}
+        | {"run": "night", "metric": "AP", "entry": entry, "value": value, "segment": "1"}
+        for entry, value in (("1", "0.1000"), ("2", "nan"))
+    ]
+
+
 def test_windows() -> None:
     log(0.1, 0.2, None, 0.4, 0.3)
     window = Window.of(read_history(FILE), "night", "AP", 3)
@@ -193,6 +203,7 @@ def test_windows() -> None:
     ('{"run": "a", "query": "all", "value": 1}', "the object has no metric"),
     ('{"run": 1, "query": "all", "metric": "AP", "value": 1}', "run must be a string, not 1"),
     ('{"run": "a", "query": "all", "metric": "AP", "value": true}', "value must be a finite number, not true"),
+    ('{"run": "a", "query": "all", "metric": "AP", "value": "x"}', "value must be a finite number, not 'x'"),
     ('{"run": "a", "query": "all", "metric": "AP", "value": 1e400}', "value must be a finite number, not inf"),
     ('{"run": "a", "query": "all", "metric": "AP", "value": 1%s}' % ("0" * 400), "must be a finite"),
     ('{"run": "a", "query": "all", "metric": "AP", "value": NaN}', "NaN is not JSON"),
