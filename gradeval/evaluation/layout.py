@@ -71,9 +71,7 @@ def document(
         else:
             yield from _grids(results, per_query, summary, of_tables, groups.ranks(results))
         yield from groups.grids(of_tables)
-        if rank is not None:
-            spec = results.specs[position_of(rank, results.specs)]
-            yield doc.Sentences([f"Ranks: by {spec.display}."])
+        yield from _about_ranks(results, rank)
         yield from _about_bounds(results)
         if signature and options.format != "table":  # in the formats of papers
             yield doc.Lines(list(map(visible, results.signatures())))
@@ -309,6 +307,13 @@ def _bounds(column: MetricColumn, texts: Texts) -> list[str | doc.Cell]:
     pairs = zip(*(texts(column.limits[name]) for name in BOUNDS), strict=True)
     mark = " *" if column.spec.bounds == OUTER else ""
     return [doc.Cell(f"{lower} to {upper}", mark) for lower, upper in pairs]
+
+
+def _about_ranks(results: Results, rank: str | None) -> Iterator[doc.Block]:
+    """By which metric they are."""
+    if rank is not None:
+        spec = results.specs[position_of(rank, results.specs)]
+        yield doc.Sentences([f"Ranks: by {spec.display}."])
 
 
 def _about_bounds(results: Results) -> Iterator[doc.Block]:

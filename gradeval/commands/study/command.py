@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from gradeval.cli.job import Job, check_runs, expand_runs, listed_runs, named_by
 from gradeval.commands.study import options as of_study
 from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.options import METRICS, MORE, Options, OptionTable
+
+if TYPE_CHECKING:
+    from gradeval.commands.study.tables import Study
 
 FORMATS = ("table", "tsv", "csv", "json")
 
@@ -76,7 +79,17 @@ def _show(
     if not job.passes(*study.noticed, runs=study.runs_read):
         return 2
     job.print(study, table=job.table)
+    if job.table is None and job.format in ("tsv", "csv") and not job.quiet:
+        job.report(_about_empty(study))
     return 2 if failed else 0
+
+
+def _about_empty(study: Study) -> Iterator[str]:
+    """A note where the table that is printed has no rows, as that of pairs of metrics has for one."""
+    first, *others = study.data.values()
+    if not first.rows:
+        tables = ", ".join(table.name for table in others if table.rows)
+        yield f"note: the table {first.name} ({first.title}) has no rows; --table has others: {tables}"
 
 
 def _show_of_runs(

@@ -186,7 +186,7 @@ def test_absent_numbers_are_empty_fields() -> None:
     log(0.1, None)
     rows = [line.split(",") for line in gradeval("plot", "history", FILE, "-f", "csv").out.splitlines()]
     assert [dict(zip(rows[0], row, strict=True)) | {"time": ""} for row in rows[1:]] == [
-        {name: "" for name in rows[0]}
+        dict.fromkeys(rows[0], "")
         | {"run": "night", "metric": "AP", "entry": entry, "value": value, "segment": "1"}
         for entry, value in (("1", "0.1000"), ("2", "nan"))
     ]

@@ -2,6 +2,7 @@
 
 import math
 import os
+from pathlib import Path
 
 import pytest
 from cli.command import QRELS, RUN, gradeval
@@ -223,6 +224,19 @@ def test_errors_are_one_line():
         ("agreement - r s --qrels2 -", "once"),
     ):
         check_error("study", *call.split(), says=says)
+
+
+def test_a_table_without_rows_is_noted(folder):
+    for name in "ab":
+        Path(name).write_text("".join(f"q1 Q0 {d} 1 {ord(d) % (3 + ord(name))} t\n" for d in "xyz"))
+    Path("q").write_text("q1 0 x 1\nq1 0 y 0\n")
+    call = ("study", "agreement", "q", "a", "b", "-m", "AP", "--splits", 1)
+    title = "Agreement of the orders of systems by two metrics"
+    tables = "power, halves, rescaled, systems"
+    note = f"note: the table correlations ({title}) has no rows; --table has others: {tables}"
+    assert note in gradeval(*call, "-f", "csv").lines
+    for more in ["-f", "table"], ["-f", "csv", "--quiet"], ["-f", "csv", "--table", "power"], ["-m", "RR"]:
+        assert "has no rows" not in gradeval(*call, *more).err
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
