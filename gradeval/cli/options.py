@@ -249,11 +249,33 @@ def _brief_row(option: click.Option, width: int) -> tuple[str, str]:
     """Its names and value, and the first sentence of its help, cut to this width."""
     from textwrap import shorten
 
-    choices = list(getattr(option.type, "choices", ())) or [option.type.name.upper()]
-    listed = "|".join(choices if len(choices) < 3 else [*choices[:2], "…"])
+    listed = "|".join(getattr(option.type, "choices", ())) or option.type.name.upper()
     value = "" if option.is_flag else f" {option.metavar or listed}"
     about = shorten((option.help or "").partition(". ")[0], width, placeholder=" …")
     return ", ".join(option.opts) + value, about
+
+
+def _in_lines(flags: str, width: int) -> list[str]:
+    """The names of an option and its choices, in lines that fit."""
+    from textwrap import wrap  # which click has imported for help
+
+    below = " " * (flags.rfind(" ") + 1 + ("[" in flags))
+    lines = wrap(flags.replace("|", "| "), width, subsequent_indent=below, break_on_hyphens=False)
+    return [line.replace("| ", "|") for line in lines]
+
+
+def _fitted(line: str, width: int) -> str:
+    """A line of examples in this width: a command, its description behind three spaces or below it, or both."""
+    from textwrap import wrap
+
+    start = re.match(r" {20,}|.*?\S {3,}| *", line)[0]  # type: ignore[index]
+    is_command = start.isspace() and line.lstrip().startswith("gradeval ")
+    text = re.sub("'[^']*'", lambda quoted: quoted[0].replace(" ", "\0"), line[len(start) :])
+    text = re.sub("( -[^ ]+) (?=[^-])", "\\1\0", text) if is_command else text  # an option and its value
+    below = " " * (len(start) + 4 * is_command)
+    room = width - 2 * is_command
+    lines = wrap(text, room, initial_indent=start, subsequent_indent=below, break_on_hyphens=False)
+    return (" \\\n" if is_command else "\n").join(lines).replace("\0", " ")
 
 
 class Command(click.Command):
@@ -278,6 +300,33 @@ class Command(click.Command):
             self._all_params = (*params, brief_help, full_help)
         return [*self._all_params]
 
+    def heading(self, param: click.Parameter) -> str:
+        return "Options"
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            row = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if row:
+                sections.setdefault(self.heading(param), []).append(row)
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                indent = formatter.current_indent
+                below = f"\n{' ' * indent}"
+                width = formatter.width - indent
+                formatter.write_dl([(below.join(_in_lines(names, width)), about) for names, about in rows])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lines of examples are wrapped, which click leaves as they are."""
+        with formatter.indentation():
+            paragraphs = (self.epilog or "").split("\n\n")
+            width = formatter.width - formatter.current_indent
+            for paragraph in paragraphs:
+                lines = paragraph.split("\n")
+                lines = [_fitted(line, width) for line in lines] if lines[0] == "\b" else lines
+                formatter.write_paragraph()
+                formatter.write_text("\n".join(lines))
+
     def brief_help(self, ctx: click.Context) -> str:
         """The usage, what the command does, a line for each option of its own, the names of the others; all of
         the help where no option is shared with other commands.
@@ -296,7 +345,7 @@ class Command(click.Command):
         lines = [formatter.getvalue(), *wrap(" ".join(about.split()), formatter.width), ""]
         for flags, text in rows:
             is_long = len(flags) > _BRIEF
-            lines += [f"  {flags}"] if is_long else []
+            lines += [f"  {line}" for line in _in_lines(flags, formatter.width - 2)] if is_long else []
             lines.append(f"  {'' if is_long else flags:<{_BRIEF}}  {text}")
         lines.append("")
         lines += wrap(f"Also: {', '.join(names)}.", formatter.width, break_on_hyphens=False)
@@ -315,6 +364,10 @@ def nearest_name(word: str, names: Iterable[str]) -> str | None:
 
 class CommandGroup(Command, click.Group):
     """A group of commands whose help, where none is given, goes to standard error."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -360,6 +413,9 @@ class SectionedOption(click.Option):
 class SectionedCommand(Command):
     """A command whose help has a section for each heading of its options."""
 
+    def heading(self, param: click.Parameter) -> str:
+        return getattr(param, "section", "Other")
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Write options with long names, and the value of a choice that needs none: a file after --interval is
         an argument. For each short name click first makes the error about an unknown long one, which takes 6 ms
@@ -386,26 +442,6 @@ class SectionedCommand(Command):
         if isinstance(option.type, click.Choice) and isinstance(option.flag_value, str):
             return [long_name if unread[0] in option.type.choices else f"{long_name}={option.flag_value}"]
         return [long_name] if option.is_flag else [long_name, unread.pop(0)]
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from textwrap import wrap  # which click has imported for help
-
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
-            row = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if row:
-                sections.setdefault(getattr(param, "section", "Other"), []).append(row)
-        for heading, rows in sections.items():
-            with formatter.section(heading):
-                indent = formatter.current_indent
-                wrapped = []
-                for names, about in rows:  # the names of an option and its choices, in lines that fit
-                    width = formatter.width - indent
-                    below = " " * (names.find("[") + 1)
-                    spaced = names.replace("|", "| ")
-                    lines = wrap(spaced, width, subsequent_indent=below, break_on_hyphens=False)
-                    wrapped.append((f"\n{' ' * indent}".join(lines).replace("| ", "|"), about))
-                formatter.write_dl(wrapped)
 
 
 def sectioned_command(

@@ -33,9 +33,9 @@ Examples:
 
 \b
 Requires PySpark and Java: pip install 'gradeval[spark]', and on Debian
-apt install default-jre-headless. Starting Spark takes several seconds: for data
-that fit on one machine, 'gradeval QRELS RUN' is faster. Other comparisons, such as
-randomization tests, need the values of all queries: 'gradeval compare'.
+apt install default-jre-headless. Starting Spark takes several seconds: for
+data that fit on one machine, 'gradeval QRELS RUN' is faster. Other comparisons,
+such as randomization tests, need the values of all queries: 'gradeval compare'.
 """
 _KINDS = ("trec", "csv", "tsv", "jsonl", "parquet")
 _VALUES = ".parquet"  # the ending of the values of queries

@@ -138,9 +138,15 @@ def test_help_has_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_brief_help(monkeypatch: pytest.MonkeyPatch) -> None:
     """The options of a command's own, a line each, and the names of those that other commands have too."""
     monkeypatch.setenv("COLUMNS", "80")
-    for words in ("", *cli.COMMANDS, "study agreement", "plot queries", "plot swaps"):
+    for words in ("", *cli.COMMANDS, "study agreement", "study reuse", "plot queries", "plot swaps"):
         done = gradeval(*words.split(), "-h")
         assert (done.code, done.err) == (0, "") and len(done.out.splitlines()) <= 50, words
+        text = done.out + gradeval(*words.split(), "--help").out
+        assert max(map(len, text.splitlines())) <= 80, words
+    assert "\n  --method rrf|sum|wsum " in gradeval("fuse", "-h").out
+    # what is copied from examples is a command: a line ends within no quotes, and before no value
+    gate = gradeval("gate", "--help").out
+    assert "gate qrels.txt new.run --require 'nDCG@10 >= 0.45' \\\n        --require 'Judged@10 >= 0.8'\n" in gate
     own, shared = gradeval("compare", "-h").out.split("\nAlso: ")
     assert "  --baseline RUN              The run to compare with, a file or a name" in own
     assert "--rel, " in shared and "\n  --rel " not in own

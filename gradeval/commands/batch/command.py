@@ -43,7 +43,6 @@ A manifest:
   qrels = "qrels/news.txt"
   metrics = ["AP"]
 
-\b
 Exit codes: 0 success, 2 wrong usage or input, or a run that cannot be evaluated,
 3 warnings with --fail-on-warning. A run that does not exist is a warning.
 """

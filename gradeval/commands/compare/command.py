@@ -35,7 +35,6 @@ Examples:
   gradeval compare --values a.csv b.csv
                                        values that any tool has computed
 
-\b
 A saved result must come from the same qrels, options and metrics. With --values
 each file is CSV or TSV with a column of query ids (query, qid, query_id, … or
 --columns query=NAME) and one for each metric, gradeval's own TSV (-q, also with

@@ -29,7 +29,6 @@ Examples:
   gradeval validate --fail-on-warning --allow duplicates q.txt
                                             duplicate judgments are accepted
 
-\b
 Exit codes: 0 no errors, 2 errors, or with --strict warnings; with --fail-on-warning
 3 for warnings.
 """

@@ -23,7 +23,6 @@ Examples:
   gradeval fuse bm25.run dense.run -o - | gradeval qrels.txt -
                                        evaluated at once
 
-\b
 fused.run is written in TREC's format, other formats by the ending (.csv, .json, .parquet) or
 --to, compressed by .gz, .bz2, .xz or .zst.
 """

@@ -50,8 +50,8 @@ Examples:
   gradeval gate new.run --baseline old.run --require 'RBO >= 0.95' --require 'same@10 >= 90%'
                                        a refactoring must not move results: no judgments
 
-\b
 Checks are also read from [tool.gradeval.gate] of ./pyproject.toml.
+
 Exit codes: 0 all checks held, 1 some did not, 2 they could not be judged: wrong usage or
 input, an undefined value, or fewer of the judged queries than --min-coverage.
 """

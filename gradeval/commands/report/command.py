@@ -28,7 +28,6 @@ Examples:
   gradeval report qrels.txt *.run --explain 20 -o report.html
                                        a smaller page, sooner
 
-\b
 The page is one file that loads nothing, for any browser. It requires jinja2:
 pip install 'gradeval[report]'. Each query can be opened, up to {EXPLAINED} by default,
 which shows how its values come about, as gradeval explain does.
