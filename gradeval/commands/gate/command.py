@@ -204,7 +204,7 @@ def gate_command(
         return _write_first_config(job, qrels, run, options, baseline=baseline, metrics=metrics)
     reports = _Reports(job, junit, github)
     reports.name = name
-    reports.subject["run"] = qrels if run is None else labelled(run)[1]
+    reports.subject["run"] = _in_words(run or qrels)
     path = config or gate.PYPROJECT
     updated = None
     file = None
@@ -314,6 +314,12 @@ def _check_usage(job: Job) -> None:
         raise click.UsageError("--force judges nothing, and goes with no report.")
     if job.history is not None and (is_init or is_forced):
         raise click.UsageError("--history and --init or --force are mutually exclusive: nothing is judged.")
+
+
+def _in_words(argument: str) -> str:
+    """'NAME (path)' of a labelled run, whose name picks the lines of a history."""
+    name, path = labelled(argument)
+    return path if name is None else f"{name} ({path})"
 
 
 def _chosen_options(options: Mapping[str, Any], settings: GateConfig) -> Options:
@@ -448,14 +454,15 @@ class _Reports:
 
     def describe(self, settings: GateConfig) -> None:
         self.name = self.name or settings.name
-        if settings.baseline is not None:
-            self.subject["baseline"] = labelled(settings.baseline)[1]
+        if settings.uses_baseline:
+            self.subject["baseline"] = _in_words(settings.baseline)
 
     def describe_evaluation(self, qrels: str, options: Options) -> None:
         from gradeval.commands.gate import gate
 
         ids = self.job.query_ids.text if self.job.query_ids else None
-        judged = {} if qrels == self.subject["run"] and not options.features else {"qrels": qrels}
+        is_judged = bool(click.get_current_context().params["run"] or options.features)
+        judged = {"qrels": qrels} if is_judged else {}
         self.subject |= {**judged, **gate.options_in_words(options, ids)}
 
     def judge(self, judged: _Judged, settings: GateConfig, worst: int) -> GateReport:

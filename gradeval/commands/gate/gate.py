@@ -270,6 +270,13 @@ def _largest_fall(spec: Spec, is_percent: bool) -> float:
     return math.inf if lowest is None or highest is None else highest - lowest
 
 
+class Median(NamedTuple):
+    """Of a history, in the place of the mean of a baseline."""
+
+    history: str  # its path
+    lines: int  # that the median is of
+
+
 class WorstQuery(NamedTuple):
     """A query that counts against a check. NaN where there is no value."""
 
@@ -303,6 +310,7 @@ class CheckOutcome:
     # of the margin over the judgments that are missing, where these bounds are asked for and known
     lower_bound: float = math.nan
     upper_bound: float = math.nan
+    median: Median | None = None  # that the bound is of
 
     def to_dict(self) -> dict[str, Any]:
         """Its fields, and those of its check as text."""
@@ -313,7 +321,8 @@ class CheckOutcome:
         content = {**check, **vars(self), **check, "worst": [query.to_dict() for query in self.worst]}
         if math.isnan(self.lower_bound):
             del content["lower_bound"], content["upper_bound"]
-        return content
+        del content["median"]
+        return content if self.median is None else {**content, "median": self.median._asdict()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -469,7 +478,8 @@ def gate(
     before = notices_warned(qrels, run, baseline)
     for text in lines(of_kind(report.notices, False, before), len(report.coverage), in_python=True):
         warn(text)
-    roles = zip(("run", "baseline"), (of_run.path for of_run in report.coverage), strict=False)
+    names = ("run", "baseline") if settings.uses_baseline else ("run",)
+    roles = zip(names, (of_run.path for of_run in report.coverage), strict=False)
     judged = {} if results is None else {"qrels": results.qrels}
     subject = {**dict(roles), **judged, **options_in_words(evaluation, None)}
     return replace(report, name=name or settings.name, subject=subject)
@@ -608,7 +618,7 @@ def judge_all(
         reports.append(judge_rankings(rankings, settings, worst))
     outcome_of = {outcome.check: outcome for report in reports for outcome in report.outcomes}
     notices = dict.fromkeys(notice for report in reports for notice in report.notices)
-    if settings.baseline is not None and not any(check.needs_baseline for check in settings.checks):
+    if settings.baseline is not None and not settings.uses_baseline:
         notices[Notice(NoticeKind.UNUSED_BASELINE, reports[0].coverage[BASELINE].name, 1)] = None
     return replace(
         reports[0],
@@ -682,7 +692,7 @@ def judge(
     outcomes = []
     for check in checks:
         if check.of_history:
-            outcome = _against_history(check, results, settings.windows[check.metric])
+            outcome = _against_history(check, results, settings)
         else:
             judge_check = _against_baseline if check.needs_baseline else _require
             outcome = judge_check(check, by_group[check.group], worst)
@@ -862,8 +872,9 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     return replace(outcome, verdict=verdict, worst=_fallen(values, worst))
 
 
-def _against_history(check: Check, results: Results, window: Window) -> CheckOutcome:
+def _against_history(check: Check, results: Results, settings: GateConfig) -> CheckOutcome:
     """The mean against the median of a history."""
+    window = settings.windows[check.metric]
     value, n = _required_value(check.spec, results)
     outcome = CheckOutcome(check, "error", value=value, mean=value, n=n)
     if check.group:
@@ -878,7 +889,8 @@ def _against_history(check: Check, results: Results, window: Window) -> CheckOut
     amount = check.amount * abs(window.median) / 100 if check.is_relative else check.amount
     gain = sign * (value - window.median)
     bound, margin = window.median - sign * amount, amount + gain
-    outcome = replace(outcome, bound=bound, margin=margin, baseline_mean=window.median)
+    median = Median(os.fspath(settings.history.path or ""), count)
+    outcome = replace(outcome, bound=bound, margin=margin, baseline_mean=window.median, median=median)
     return replace(outcome, verdict="held" if at_least(margin, 0.0) else "failed")
 
 
@@ -1010,6 +1022,11 @@ class GateConfig:
     def of_rankings(self) -> list[Check]:
         """The checks of rankings, which need no judgments."""
         return [check for check in self.checks if check.measure]
+
+    @property
+    def uses_baseline(self) -> bool:
+        """Whether any check compares with the baseline."""
+        return any(check.needs_baseline for check in self.checks)
 
     @property
     def least_coverage(self) -> float:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
+from typing import Any
 
 from gradeval.commands.compare.coverage import TOLERANCE
 from gradeval.commands.compare.layout import BOUND
@@ -57,7 +58,7 @@ def document(report: gate.GateReport, options: RenderOptions) -> OutputDocument:
             title = f"Checks: {visible(report.name)}" if report.name else "Checks"
             yield grid_of(title, _checks(report), outcomes, options.digits)
             if worst:
-                yield grid_of("Worst queries", _WORST, worst, options.digits, 2)
+                yield grid_of("Worst queries", _worst(worst), worst, options.digits, 2)
         if report.problems and options.format != "table":  # there they are errors on the terminal
             yield Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
         if is_judged and (sentences := list(map(visible, _legend(report)))):
@@ -81,6 +82,7 @@ def _legend(report: gate.GateReport) -> Iterator[str]:
     kinds = [outcome.check.kind for outcome in report.outcomes if not math.isnan(outcome.low)]
     if report.subject:
         yield f"R{_subject(report)[1:]}."
+    yield from _medians(report)
     if kinds:
         level = f"{100 * (1 - gate.ALPHA):g} % confidence"
         yield f"Intervals: {level}, two-sided, paired t-test, uncorrected for the number of checks."
@@ -96,6 +98,14 @@ def _legend(report: gate.GateReport) -> Iterator[str]:
         )
     if exceeded := _exceeded(report):
         yield exceeded
+
+
+def _medians(report: gate.GateReport) -> Iterator[str]:
+    """What checks compare with where that is not the baseline, a sentence for each median of a history."""
+    metrics = grouped((outcome.median, outcome.check.label) for outcome in report.outcomes if outcome.median)
+    for median, labels in metrics.items():
+        lines = f"{median.lines} lines of {median.history}"
+        yield f"{', '.join(labels)}: {gate.MAX_DROP} compares with the median of {lines}."
 
 
 def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
@@ -154,6 +164,12 @@ _WORST = [
     Column("value", "value", NUMBER),
     Column("difference", "difference", SIGNED),
 ]
+
+
+def _worst(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """The columns of queries in a table, without those of a baseline where none has such values."""
+    has_baseline = any(not math.isnan(row["baseline_value"]) for row in rows)
+    return [column for column in _WORST if has_baseline or column.name not in ("baseline_value", "difference")]
 
 
 def _shows_worst(report: gate.GateReport) -> list[gate.CheckOutcome]:
@@ -238,14 +254,20 @@ def junit(report: gate.GateReport, digits: Digits) -> str:
     for outcome in report.outcomes:
         lines = [_message(outcome, digits)]
         for query in outcome.worst:
-            old, new = (number(value, digits) for value in (query.baseline_value, query.value))
-            change = signed(query.value - query.baseline_value, digits)
-            lines.append(f"query {query.query}: baseline {old}, run {new}, difference {change}")
+            lines.append(_of_query(query, digits))
         add(str(outcome.check), outcome.verdict, lines)
     if problems:
         add("gate", "error", problems)
     ElementTree.indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suites, encoding="unicode")}\n'
+
+
+def _of_query(query: gate.WorstQuery, digits: Digits) -> str:
+    old, new = (number(value, digits) for value in (query.baseline_value, query.value))
+    change = signed(query.value - query.baseline_value, digits)
+    if math.isnan(query.baseline_value):
+        return f"query {query.query}: {new}"
+    return f"query {query.query}: baseline {old}, run {new}, difference {change}"
 
 
 def github(report: gate.GateReport, digits: Digits, warnings: Sequence[str] = ()) -> str:

@@ -121,7 +121,10 @@ def test_the_median_of_a_window_is_the_baseline() -> None:
     done = gate("night=bad.run", "--window", "3", "-f", "json", "--quiet", code=0)
     [check] = json.loads(done.out)["checks"]
     assert (check["baseline_mean"], check["bound"]) == (0.1, pytest.approx(0.098))
-    done = gate("night=bad.run", "--window", "4", code=0)
+    assert check["median"] == {"history": FILE, "lines": 3}
+    done = gate("night=bad.run", "--window", "4", "--baseline", "good.run", code=0)
+    compared = f"AP: max-drop compares with the median of 4 lines of {FILE}."
+    assert f"Run night (bad.run), qrels qrels.\n{compared}" in done.out
     assert "warning: night: 2 lines of the history, of the 4 that AP is compared with, have another" in done.err
     # checks by query need a baseline, which --max-drop uses too where there is no --window
     assert "Add --baseline RUN" in fails("gate", "qrels", "good.run", "--history", FILE, "--no-worse", "AP")
