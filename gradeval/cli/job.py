@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property, update_wrapper
 from itertools import chain
@@ -335,6 +335,8 @@ def instead_of_files(words: Sequence[str], context: click.Context) -> str:
     from gradeval.registry.spec import is_metric, metric_suggested
 
     options = {name for param in context.command.params for name in param.opts}
+    if check := _without_quotes(words[0], context.params):
+        return f"A check is one argument, in quotes: {check}."
     checks = [word for word in words if is_metric(re.split(" ?[<>]", word)[0]) and re.search("[<>]", word)]
     if checks and "--require" in options:
         return f"{checks[0]} is a check, not a file: --require '{checks[0]}'."
@@ -345,6 +347,17 @@ def instead_of_files(words: Sequence[str], context: click.Context) -> str:
         if (meant := metric_suggested(word)) and "-m" in options:
             typed = _typed([meant], options, context)
             return f"{word}: no such file. Did you mean {meant}? It is written {typed}."
+    return ""
+
+
+def _without_quotes(number: str, params: Mapping[str, Any]) -> str:
+    """The check that a number, with its operator or not, belongs to: that of a metric alone; '' for none."""
+    match = re.fullmatch(r"([<>]=?)? ?([\d.]+ ?%?)", number)
+    for name in ("require", "max_drop", "non_inferior"):
+        last = (params.get(name) or ("",))[-1]
+        if match and re.fullmatch(r"[^<>\s]+", last):
+            operator = f"{match[1] or '>='} " if name == "require" else ""
+            return f"--{name.replace('_', '-')} '{last} {operator}{match[2]}'"
     return ""
 
 

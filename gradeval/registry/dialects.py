@@ -233,8 +233,13 @@ SAME_NAMES: dict[str, dict[str, str]] = {
         "recommender systems": "Hit@k, HR@k",
     },
 }
+_OF_RANKINGS = (
+    "it compares two rankings, without judgments: gradeval diff OLD NEW, and gradeval gate NEW --baseline OLD "
+    "--require checks it"
+)
 # names of metrics that gradeval does not have, in lower case, without hyphens and underscores -> what there is
 ABSENT = {
+    **dict.fromkeys(("rbo", "overlap", "jaccard", "ao", "same", "sameset"), _OF_RANKINGS),
     "hole": "in BEIR it is the share of the first k that is judged for no query; unj@k is the share that is "
     "not judged for the query itself",
 }

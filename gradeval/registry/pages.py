@@ -13,8 +13,17 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
-from gradeval.registry.catalogue import by_group, fold, listed, of_family
-from gradeval.registry.dialects import GROUPS, MEASURES, PROVIDERS, SAME_NAMES, aliases, names_of, spellings
+from gradeval.registry.catalogue import by_group, fold, hanging, listed, of_family
+from gradeval.registry.dialects import (
+    ABSENT,
+    GROUPS,
+    MEASURES,
+    PROVIDERS,
+    SAME_NAMES,
+    aliases,
+    names_of,
+    spellings,
+)
 from gradeval.registry.metric import NO_BOUNDS, REGISTRY, Metric
 from gradeval.registry.params import Param
 from gradeval.registry.sources import source_of
@@ -40,12 +49,16 @@ def table(family: str = "", word: str = "", graded: bool = False, *, width: int 
     # the best-known families come first in the registry
     parts = {f"best matches of '{word}' first": _matches(word, metrics)} if word else by_group(metrics)
     rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in parts.items()}
+    absent = [f"{part}: {ABSENT[fold(part)]}" for part in word.split() if fold(part) in ABSENT]
     if not any(rows.values()):
+        elsewhere = "".join(f". {text}" for text in absent)
         raise MetricError(
             "no metric fits all of these",
-            hint=f"'gradeval metrics' lists them, \"gradeval guide --search {quote(word)}\" searches the guide",
+            hint=f"'gradeval metrics' lists them, \"gradeval guide --search {quote(word)}\" searches the guide"
+            + elsewhere,
         )
-    return listed(rows, has_groups=not (family or word or graded), width=width)
+    text = listed(rows, has_groups=not (family or word or graded), width=width)
+    return "\n".join([text, *(hanging(line, 0, width) for line in absent)])
 
 
 def _matches(word: str, metrics: Sequence[Metric]) -> list[Metric]:

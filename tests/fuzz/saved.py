@@ -104,7 +104,7 @@ def _call(command: str, metrics: str, options: list[str]) -> list[str]:
     if command == "compare":
         return ["compare", "q", "a", "s.json", "-m", "AP", "--quiet", *options]
     if command == "gate":
-        return ["gate", "q", "s.json", "--require", "AP >= -1", "--min-coverage", "0", "--quiet", *options]
+        return ["gate", "q", "s.json", "--require", "AP >= 0", "--min-coverage", "0", "--quiet", *options]
     text = 'metrics = "AP"\nqrels = "q"\nruns = "{system}"\nsystems = ["a", "s.json"]\ncollections = ["c"]\n'
     names = {"--queries": "queries", "-l": "rel", "--ties": "ties"}
     pairs = zip(options[::2], options[1::2], strict=True)

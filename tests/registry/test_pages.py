@@ -164,6 +164,8 @@ def test_the_list_of_a_family_and_of_a_search():
     what = r"unknown family 'zz': the families are average precision, .*, nDCG, .*"
     raises(gradeval.MetricError, what, table, family="zz")
     raises(gradeval.MetricError, "no metric fits all of these: 'gradeval metrics' lists", table, word="zzz")
+    raises(gradeval.MetricError, "jaccard: it compares two rankings, .* gradeval diff", table, word="jaccard")
+    assert table(word="overlap").splitlines()[-1].startswith("overlap: it compares two rankings")
     assert listed(word="msndcg@k") == {"nDCG"}
     assert listed(word="KENDALL") == {"tau"}
     assert listed(word="xgboost") == {"nDCG"} and listed(word="LightGBM") == {"AP", "nDCG"}

@@ -11,7 +11,17 @@ import click
 from click.core import ParameterSource
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, as_typed, command_runner, echo_error, input_files, lines_of, with_job, write
+from gradeval.cli.job import (
+    Job,
+    as_typed,
+    command_runner,
+    echo_error,
+    input_files,
+    lines_of,
+    refuse_options,
+    with_job,
+    write,
+)
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError
 from gradeval.file_formats import LabelledRuns, labelled
@@ -56,6 +66,10 @@ Exit codes: 0 all checks held, 1 some did not, 2 they could not be judged: wrong
 input, an undefined value, or fewer of the judged queries than --min-coverage.
 """
 
+_NOT_OF_INIT = (
+    *("config", "min_coverage", "by", "window", "bounds", "update_baseline", "force", "name", "worst"),
+    *("junit", "github", "format_"),
+)
 _checks = cli.section("Checks (each option can be repeated)")
 _against = cli.section("What is judged")
 _reports = cli.section("Reports")
@@ -266,7 +280,7 @@ def _judged(
     qrels, run = files
     if run is None and not options.features and (settings.of_metrics or not judges):
         why = f" {gate.needs_qrels(settings.of_metrics[0])}." if settings.of_metrics else ""
-        raise click.UsageError(f"Missing argument 'RUN'.{why}")
+        raise click.UsageError(f"Missing argument 'QRELS' or 'RUN'.{why}")
     results = rankings = None
     runs = LabelledRuns([labelled(qrels)])
     with job.running():
@@ -297,12 +311,11 @@ def _check_usage(job: Job) -> None:
     values = click.get_current_context().params
     is_init = values["init"]
     is_forced = values["force"]
-    checks = [values[kind.replace("-", "_")] for kind in gate.KINDS]
+    kinds = [kind.replace("-", "_") for kind in gate.KINDS]
+    checks = [values[kind] for kind in kinds]
     reports = [values["junit"], values["github"], job.asked_format]
-    if is_init and any(
-        [*checks, *reports, values["config"], values["name"], values["update_baseline"], values["by"]]
-    ):
-        raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
+    if is_init:
+        refuse_options((*kinds, *_NOT_OF_INIT), "and --init, which writes checks, are mutually exclusive")
     if values["metrics"] and not is_init:
         raise click.UsageError("-m requires --init: the checks name their metrics.")
     may_be_of_rankings = any([*checks, values["config"], os.path.exists(gate.PYPROJECT)]) and not is_init

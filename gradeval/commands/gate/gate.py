@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,13 +28,21 @@ from gradeval.commands.compare.coverage import (
 )
 from gradeval.commands.gate.history import LEAST as LEAST_LINES
 from gradeval.commands.gate.history import GateHistory, HistoryChoice
-from gradeval.commands.gate.rankings import RankingValues, ranking_measures
+from gradeval.commands.gate.rankings import RankingValues, nearest_measure, ranking_measures
 from gradeval.commands.history.history import Window, means_of, records
 from gradeval.compare_options import ALL, CompareOptions, Groups
-from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
+from gradeval.errors import (
+    GradevalError,
+    InputError,
+    MetricError,
+    OptionError,
+    described,
+    first_names,
+    printable,
+)
 from gradeval.evaluation.bounds import check_bounds
 from gradeval.evaluation.evaluation import complete, evaluate_all
-from gradeval.evaluation.groups import results_of_groups
+from gradeval.evaluation.groups import positions_of_groups, results_of_groups
 from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results, Runs, SavedResult, notices_warned
@@ -92,6 +101,7 @@ MISSING_SHOWN = 5  # ids of queries that a run lacks
 ALPHA = 0.05  # of the intervals: one of a difference that is 0 in truth lies below 0 in ALPHA / 2 of cases
 RUN, BASELINE = 0, 1  # positions in Results.runs
 
+Part = TypeVar("Part")  # what is judged of a group
 DifferenceLimits = dict[str, list[float]]  # of the difference of each query, NaN where there is none
 Verdict = Literal["held", "failed", "inconclusive", "error"]  # error: it could not be judged
 
@@ -180,15 +190,17 @@ def parse_checks(kind: str, text: str) -> list[Check]:
     metrics, group = _split_group(match["metrics"])
     check = replace(check, group=group)
     names = metrics.lower()
-    if reason := _invalid_numbers(check, names):
+    if reason := _invalid_numbers(check):
         raise wrong(reason)
     measures = ranking_measures(metrics)
     of_share = match.groupdict().get("share") is not None
-    if reason := _unsuitable_to_measures(check, bool(measures), of_share):
+    if reason := _unsuitable_to_measures(check, measures, of_share):
         raise wrong(reason)
     if measures:
         return [replace(check, measure=measure) for measure in measures]
     if kind == REQUIRE and names == COVERAGE:
+        if reason := _unreachable(check, COVERAGE, (0, 1)):
+            raise wrong(reason)
         return [check]
     if COVERAGE in names.split():  # without a cutoff it is no metric, unlike FreshStack's
         raise wrong(f"{COVERAGE} is checked by itself, with {REQUIRE}")
@@ -197,7 +209,12 @@ def parse_checks(kind: str, text: str) -> list[Check]:
 
 def _of_metrics(check: Check, metrics: str, wrong: Callable[[str], OptionError]) -> list[Check]:
     """The check of each of the metrics. wrong: makes the error of a reason."""
-    specs = parse(metrics)
+    try:
+        specs = parse(metrics)
+    except MetricError as error:
+        if (near := nearest_measure(metrics)) and not error.hint.startswith("did you mean"):
+            raise wrong(f"did you mean {near}?") from None
+        raise
     for spec in specs:
         if spec.metric.text:
             raise OptionError(f"{spec}{_IS_TEXT}")
@@ -206,19 +223,19 @@ def _of_metrics(check: Check, metrics: str, wrong: Callable[[str], OptionError])
     return [replace(check, spec=spec) for spec in specs]
 
 
-def _unsuitable_to_measures(check: Check, of_rankings: bool, of_share: bool) -> str:
-    """Why measures of rankings have no such check, or others have none, '' if they have. of_share: whether a
-    share of the queries is written.
+def _unsuitable_to_measures(check: Check, measures: Sequence[str], of_share: bool) -> str:
+    """Why these measures of rankings have no such check, or metrics have none, '' if they have. of_share:
+    whether a share of the queries is written.
     """
-    if not of_rankings:
+    if not measures:
         is_wrong = check.kind == REQUIRE and of_share
         example = "such as 'overlap@10 >= 0.8 in 95%'"
         return f"only measures of rankings take a share of the queries, {example}" if is_wrong else ""
     if check.kind != REQUIRE:
         return f"measures of rankings already compare the run with its baseline; check them with {REQUIRE}"
-    if check.group:
-        return "measures of rankings cannot be checked by group"
-    return "the share of queries must be above 0%" if of_share and not check.share else ""
+    if of_share and not check.share:
+        return "the share of queries must be above 0%"
+    return _unreachable(check, measures[0], (0, 1))
 
 
 def _split_group(metrics: str) -> tuple[str, str]:
@@ -238,21 +255,31 @@ def _without_metric(kind: str, parts: Mapping[str, str | None]) -> Check:
     return Check(kind, None, operator, amount, is_relative=is_relative, share=share)
 
 
-def _invalid_numbers(check: Check, names: str) -> str:
-    """Why the numbers of a check of these metrics are wrong, '' if they are not."""
+def _invalid_numbers(check: Check) -> str:
+    """Why the numbers of a check are wrong of any metric, '' if they are not."""
     if check.kind != REQUIRE and check.amount < 0:
         return "the amount must not be below 0: improvement never fails"
     if not 0 <= check.share <= 100:
         return "the share of queries must be from 0% to 100%"
-    if check.kind == REQUIRE and names == COVERAGE and not 0 <= check.amount <= 1:
-        return "coverage is a share from 0 to 1; write 95% or 0.95"
     return ""
+
+
+def _unreachable(check: Check, name: str, limits: tuple[float, float]) -> str:
+    """Why the bound of REQUIRE is no test of values between these limits, '' if it is one."""
+    lowest, highest = limits
+    reaches = {">": check.amount != highest, "<": check.amount != lowest}.get(check.operator, True)
+    if lowest <= check.amount <= highest and reaches:
+        return ""
+    is_above = check.amount >= highest
+    verdict = "never" if is_above == (check.sign > 0) else "always"
+    percent = f". A percentage is written {_text(check.amount)}%" if is_above and highest == 1 else ""
+    return f"{name} is from {lowest:g} to {highest:g}, so this {verdict} holds{percent}"
 
 
 def _unsuitable_metric(check: Check, spec: Spec) -> str:
     """Why this kind of checks cannot be of the metric, '' if it can."""
     if check.kind == REQUIRE:
-        return ""
+        return _unreachable(check, str(spec), spec.metric.limits)
     if not spec.metric.per_query:
         return f"{spec} has no value for each query, so runs cannot be compared by it. Use {REQUIRE}"
     if check.kind != NO_WORSE and check.amount >= _largest_fall(spec, check.is_relative):
@@ -633,7 +660,10 @@ def judge_rankings(rankings: RankingValues, settings: GateConfig, worst: int) ->
     lacks = rankings.coverage[RUN].shortfall(percent)
     if lacks:
         lacks += f"; it lacks {first_names(rankings.missing, MISSING_SHOWN)}"
-    outcomes = [_of_rankings(check, rankings, worst) for check in settings.of_rankings]
+    checks = settings.of_rankings
+    positions = _of_named_groups(checks, partial(positions_of_groups, rankings.queries), settings.groups)
+    by_group = {"": rankings, **{group: rankings.taken(chosen) for group, chosen in positions.items()}}
+    outcomes = [_of_rankings(check, by_group[check.group], worst) for check in checks]
     if lacks:
         outcomes = [replace(outcome, verdict="error", reason=lacks) for outcome in outcomes]
     return GateReport(
@@ -687,7 +717,8 @@ def judge(
     if required_coverage and settings.min_coverage is None:
         lacks[RUN] = ""  # the check of the coverage fails where it has too few
         percent_defined = 100 * max(required_coverage)
-    by_group = {"": results, **_results_of_groups(results, checks, settings.groups)}
+    of_groups = _of_named_groups(checks, partial(results_of_groups, results), settings.groups)
+    by_group = {"": results, **of_groups}
     bounded, of_bounds = _bounded(results, checks) if settings.bounds else ({}, [])
     outcomes = []
     for check in checks:
@@ -712,8 +743,12 @@ def judge(
     )
 
 
-def _results_of_groups(results: Results, checks: Sequence[Check], groups: Groups) -> dict[str, Results]:
-    """The results of each group that a check names. Raises OptionError where there is no such group."""
+def _of_named_groups(
+    checks: Sequence[Check], divided: Callable[[Groups], dict[str, Part]], groups: Groups
+) -> dict[str, Part]:
+    """What is judged of each group, where checks name groups. divided: takes it apart. Raises OptionError where
+    there is no such group.
+    """
     named = [check for check in checks if check.group]
     if not named:
         return {}
@@ -723,7 +758,7 @@ def _results_of_groups(results: Results, checks: Sequence[Check], groups: Groups
             raise OptionError(f"'{check}': the mean over all queries needs no brackets, as in '{plain}'")
     if not groups:
         raise OptionError(f"'{named[0]}' is of a group of queries. Add --by FILE, with 'query TAB group' lines")
-    of_groups = results_of_groups(results, groups)
+    of_groups = divided(groups)
     for check in named:
         if check.group not in of_groups:
             raise OptionError(f"'{check}': no query is in such a group: there are {first_names(of_groups)}")

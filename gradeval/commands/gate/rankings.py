@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, Ints
 from gradeval.commands.compare.coverage import Coverage
 from gradeval.commands.diff.options import DiffOptions
 from gradeval.commands.diff.rankings import OVERLAPS, DiffedRuns, compare_rankings
@@ -14,9 +14,11 @@ from gradeval.errors import OptionError
 from gradeval.file_formats import LabelledRun
 from gradeval.notices import NoticeKind, Notices
 from gradeval.options import Options
+from gradeval.registry.spec import nearest
 
 RBO = "RBO"
 _NAMES = {name.lower(): name for name in (RBO, *OVERLAPS, "same", "same_set")}
+_DEFAULTS = DiffOptions()
 _CUTOFFS = r"[1-9]\d{0,8}(,[1-9]\d{0,8})*"
 
 
@@ -28,6 +30,8 @@ def ranking_measures(text: str) -> list[str]:
     for word in text.split():
         name, _, cutoffs = word.partition("@")
         measure = _NAMES.get(name.lower())
+        if name.lower().startswith("rbo("):
+            raise OptionError(f"{word}: a gate computes RBO with p = {_DEFAULTS.p:g}, without parameters")
         if measure is None and not measures:
             return []
         if measure is None or (measure == RBO and cutoffs):
@@ -36,6 +40,13 @@ def ranking_measures(text: str) -> list[str]:
             raise OptionError(f"{word} needs a number of first ranks, as in {measure}@10")
         measures += [f"{measure}@{k}" for k in cutoffs.split(",")] if cutoffs else [measure]
     return measures
+
+
+def nearest_measure(text: str) -> str:
+    """The measure of rankings whose name the first word is spelled like, with its cutoff; '' for none."""
+    name, at, cutoffs = text.split()[0].partition("@")
+    near = nearest(name.lower(), _NAMES)
+    return f"{_NAMES[near]}{at}{cutoffs}" if near else ""
 
 
 def _at_10() -> list[str]:
@@ -87,6 +98,13 @@ class RankingValues(NamedTuple):
             Notices((*old.notices.renamed(old.name), *new.notices.renamed(new.name))).without(
                 NoticeKind.UNJUDGED
             ),
+        )
+
+    def taken(self, positions: Ints) -> RankingValues:
+        """The values of the queries at these positions."""
+        queries = [self.queries[q] for q in positions.tolist()]
+        return self._replace(
+            queries=queries, values={name: column[positions] for name, column in self.values.items()}
         )
 
     def means(self, measures: Iterable[str]) -> list[dict[str, Any]]:

@@ -117,7 +117,7 @@ def test_what_leaves_a_gate_no_bounds() -> None:
 
 @each("line, code", [
     ("qrels good.run --require 'nDCG@10 >= 0.5'", 0),
-    ("qrels good.run --require 'nDCG@10 >= 0.5' --require 'AP > 1'", 1),
+    ("qrels good.run --require 'nDCG@10 >= 0.5' --require 'AP >= 1'", 1),
     ("qrels good.run --require 'num_q >= 60' --require 'coverage >= 100%' --require 'Judged@9 >= 1'", 0),
     ("qrels good.run --baseline poor.run --max-drop 'nDCG@10 0' --no-worse 'nDCG@10 AP'", 0),
     ("qrels poor.run --baseline good.run --max-drop 'nDCG@10 0.01'", 1),
@@ -180,7 +180,7 @@ def test_runs_that_differ_in_what_is_judged_are_noted() -> None:
     assert gate("l --feature 2 --baseline l --require 'nDCG@5 < 1' --max-drop 'nDCG@5 0'").code == 0
     done = gate("l --feature 1,2 --require 'nDCG@5 >= 1'")
     assert done.lines[0] == "gradeval: there are 2 features, and a gate judges one run. Choose one"
-    assert "Missing argument 'RUN'" in fails("gate", "l", "--require", "AP > 0")
+    assert "Missing argument 'QRELS' or 'RUN'" in fails("gate", "l", "--require", "AP > 0")
     done = gradeval("gate", "l", "--feature", 1, "--init", "-m", "nDCG@5")
     assert done.code == 0 and '"nDCG@5 >= 1"' in done.out
 
@@ -190,8 +190,13 @@ def test_runs_that_differ_in_what_is_judged_are_noted() -> None:
     ("qrels", "Missing argument 'RUN'."),
     ("qrels good.run poor.run --require 'AP > 0'", "Got unexpected extra argument (poor.run)"),
     ("qrels good.run -m AP --require 'AP > 0'", "-m requires --init: the checks name their metrics."),
-    ("qrels good.run --init --require 'AP > 0'", "--init writes a file of checks, and goes with none"),
-    ("qrels good.run --init --junit x", "--init writes a file of checks, and goes with none"),
+    ("qrels good.run --init --require 'AP > 0'", "--require and --init, which writes checks, are mutually"),
+    ("qrels good.run --init --junit x", "--junit and --init, which writes checks, are mutually exclusive"),
+    ("qrels good.run --init --by qrels", "--by and --init, which writes checks, are mutually exclusive"),
+    ("qrels good.run --require AP '>=' 0.4", "A check is one argument, in quotes: --require 'AP >= 0.4'"),
+    ("qrels good.run --require AP 40%", "A check is one argument, in quotes: --require 'AP >= 40%'"),
+    ("qrels good.run --max-drop AP 2%", "A check is one argument, in quotes: --max-drop 'AP 2%'"),
+    ("qrels good.run --max-drop 'AP 2' 3", "Got unexpected extra argument (3)"),
     ("qrels good.run --require 'AP > 0' --junit x -o x", "--junit and --output name the same file."),
     ("qrels good.run --require 'AP > 0' --min-coverage 101", "'101' is not a percentage from 0 to 100."),
     ("qrels - --baseline - --no-worse AP", "'-' can be given once only"),
@@ -286,7 +291,7 @@ def test_baselines_that_are_not_written() -> None:
 
 
 def test_junit(monkeypatch: pytest.MonkeyPatch) -> None:
-    line = "qrels good.run --require 'AP > 1' --require 'AP > 0' --junit gate.xml"
+    line = "qrels good.run --require 'AP >= 1' --require 'AP > 0' --junit gate.xml"
     assert gate(line).code == 1
     suites = ElementTree.parse("gate.xml").getroot()
     assert suites.attrib == {"tests": "2", "failures": "1", "errors": "0"}

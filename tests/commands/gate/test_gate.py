@@ -200,7 +200,7 @@ def test_undefined_values() -> None:
     ]
     of_one = ([0.9], [0.5], "no interval: fewer than 2 pairs")
     cases += [("no-worse", "AP", *of_one), ("non-inferior", "AP 0.9", *of_one)]
-    cases += [("require", f"AP {bound}", [NAN, NAN], "AP is undefined") for bound in (">= 0", "> -1", "<= 1")]
+    cases += [("require", f"AP {bound}", [NAN, NAN], "AP is undefined") for bound in (">= 0", "> 0", "<= 1")]
     for kind, text, *runs, reason in cases:
         one = outcome(kind, text, *runs)
         assert (one.verdict, one.reason, one.worst) == ("error", reason, ())
@@ -320,7 +320,8 @@ def test_checks_of_coverage() -> None:
     ("require", " ndcg_cut_10>0.45 ", ["nDCG@10 > 0.45"]),
     ("require", "AP(rel=2)@5<=45%", ["AP(rel=2)@5 <= 0.45"]),
     ("require", "num_q < 1e3", ["num_q < 1000"]),
-    ("require", "µAP >= -.5", ["muAP >= -0.5"]),
+    ("require", "τ >= -.5", ["tau >= -0.5"]),
+    ("require", "AP <= 1", ["AP <= 1"]),
     ("require", "Coverage >= 95 %", ["coverage >= 0.95"]),
     ("require", "nDCG@5,10 >= 0", ["nDCG@5 >= 0", "nDCG@10 >= 0"]),
     ("max-drop", "nDCG@10 0.01", ["max-drop nDCG@10 0.01"]),
@@ -346,7 +347,15 @@ def test_checks(kind: str, text: str, written: list[str]) -> None:
     ("require", "AP >= 0.4 0.5", "is not of the form"),
     ("require", "nDGC@10 >= 0.4", "nDGC@10: did you mean nDCG@10?"),
     ("require", "AP coverage >= 0.4", "'AP coverage >= 0.4': coverage is checked by itself"),
-    ("require", "coverage >= 95", "coverage is a share from 0 to 1; write 95% or 0.95"),
+    ("require", "coverage >= 95", "coverage is from 0 to 1, so this never holds. A percentage is written 95%"),
+    ("require", "nDCG@10 > 1", "nDCG@10 is from 0 to 1, so this never holds. A percentage is written 1%"),
+    ("require", "AP >= -0.5", "AP is from 0 to 1, so this always holds"),
+    ("require", "num_q < 0", "num_q is from 0 to inf, so this never holds"),
+    ("require", "tau <= 1.5", "tau is from -1 to 1, so this always holds"),
+    ("require", "same@1 >= 99 in 5%", "same@1 is from 0 to 1, so this never holds. A percentage is"),
+    ("require", "RBOO >= 0.9", "did you mean RBO?"),
+    ("require", "overlp@5 >= 0.9", "did you mean overlap@5?"),
+    ("require", "RBO(p=.8) >= 0.9", "RBO(p=.8): a gate computes RBO with p = 0.9, without parameters"),
     ("require", "relstring >= 1", "relstring is text and cannot be checked"),
     ("max-drop", "AP", "max-drop 'AP' is not of the form 'nDCG@10 0.01' or 'nDCG@10 2%'"),
     ("max-drop", "AP -0.1", "the amount must not be below 0: improvement never fails"),

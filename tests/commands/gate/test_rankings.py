@@ -74,6 +74,20 @@ def test_beside_checks_of_metrics_and_in_a_file() -> None:
     assert "gates.toml:1: AP is not a measure of rankings" in _in_file('require = "RBO AP >= 1"')
 
 
+def test_of_groups() -> None:
+    """Without judgments, and beside checks of metrics; of a group the queries in both runs."""
+    Path("groups").write_text("1\thead\n2\thead\n3\ttail\n5\ttail\n")
+    args = ["new.run", "--baseline", "old.run", "--by", "groups", "--require", "same@1[head] >= 1"]
+    assert checks(*args) == {"same@1[head] >= 1": ("failed", 0.5, 1)}
+    args += ["--require", "same@1[tail] > 0.5 in 90%", "--require", "same@1 > 0", "--require", "AP[tail] >= 1"]
+    assert [outcome[:2] for outcome in checks("qrels", *args).values()] == [
+        ("failed", 0.5),
+        ("held", 1),
+        ("held", 0.75),
+        ("held", 1),
+    ]
+
+
 def _in_file(text: str) -> str:
     Path("gates.toml").write_text(text)
     return fails("gate", "new.run", "--baseline", "old.run", "--config", "gates.toml")
@@ -128,13 +142,15 @@ def test_what_cannot_be_judged() -> None:
     ("--baseline old.run --require 'AO@5>=1 in 101%'", "the share of queries must be from 0% to 100%"),
     ("--baseline old.run --require 'AP>=1 in 95%'", "only measures of rankings take a share of the queries"),
     ("--baseline old.run --max-drop 'AO@5 0.1'", "already compare the run with its baseline"),
-    ("--baseline old.run --require AO@5[head]>=1", "measures of rankings cannot be checked by group"),
-    ("--baseline old.run --require AP>=1", "Missing argument 'RUN'. 'AP >= 1' is a check of a metric, which"),
+    ("--baseline old.run --require AO@5[head]>=1", "is of a group of queries. Add --by FILE"),
+    ("--baseline old.run --require AO@5[head]>=1 --by groups", "no query is in such a group: there are tail"),
+    ("--baseline old.run --require AP>=1", "'QRELS' or 'RUN'. 'AP >= 1' is a check of a metric, which"),
     ("--baseline old.run --require RBO>=0 --require tau>=1", "'tau >= 1' is a check of a metric, which"),
 ])  # fmt: skip
 def test_usage(line: str, said: str) -> None:
     import shlex
 
+    Path("groups").write_text("1\ttail\n")
     assert said in fails("gate", "new.run", *shlex.split(line))
 
 

@@ -246,7 +246,7 @@ def test_means_of_rankings() -> None:
     judged = gradeval("gate", *runs, *checks, "--history", FILE, "-f", "json")
     rbo, ao, *_ = json.loads(judged.out)["checks"]
     report = package.gate(
-        "qrels", {"night": "bad.run"}, baseline="good.run", require=["RBO > 1", "AP > 1"], history=FILE
+        "qrels", {"night": "bad.run"}, baseline="good.run", require=["RBO >= 1", "AP >= 1"], history=FILE
     )
     written = [
         [line[name] for name in ("run", "metric", "value", "n", "bound", "verdict")] for line in objects()
