@@ -47,7 +47,7 @@ def _is_json(text: bytes) -> bool:
 def _is_table(text: bytes) -> bool:
     """Whether the first line has fields between tabs, commas, semicolons or bars, as a header has."""
     header = text.partition(b"\n")[0]
-    return any(separator in header for separator in (b"\t", b",", b";", b"|"))
+    return b"\t" in header or b"," in header or b";" in header or b"|" in header
 
 
 def _has_two_tabs(text: bytes) -> bool:

@@ -95,7 +95,8 @@ def _begun(text: bytes, options: Options) -> list[str]:
 
 def _of_line(line: bytes) -> str:
     """The format of a stripped line, by its beginning; 'trec', whose errors are the clearest, for any other."""
-    return next(name for name in reversed(FORMATS) if _is_line(name, line))
+    with_lines = (row.name for row in reversed(FORMATS.values()) if row.has_line)
+    return next(name for name in with_lines if _is_line(name, line))
 
 
 def _is_line(name: str, line: bytes) -> bool:

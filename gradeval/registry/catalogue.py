@@ -63,6 +63,7 @@ def modules() -> list[str]:
     return list(dict.fromkeys((*FAMILIES, *names)))
 
 
+@cache
 def _folder() -> str:
     return os.path.dirname(import_module("gradeval.metrics").__file__ or "")
 
