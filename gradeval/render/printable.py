@@ -8,9 +8,8 @@ from __future__ import annotations
 import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from inspect import Parameter, signature
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
@@ -100,11 +99,9 @@ class Printable:
         options = RenderOptions(
             digits, colour, width, spreadsheet, format=format, header=header, label=label or {}
         )
-        layout: Callable[..., OutputDocument] = import_module(self.layout).document
-        parameters = chain(*(signature(function).parameters.values() for function in (self.render, layout)))
-        check_known(
-            choices, [parameter.name for parameter in parameters if parameter.kind is Parameter.KEYWORD_ONLY]
-        )
+        layout = import_module(self.layout).document  # whose choices all have defaults
+        keywords: list[dict[str, Any] | None] = [self.render.__kwdefaults__, layout.__kwdefaults__]
+        check_known(choices, [*chain(*(defaults or {} for defaults in keywords))])
         return write(layout(self, options, **choices), options)
 
     def __str__(self) -> str:
