@@ -6,8 +6,9 @@ rich measures and styles the cells; its own Table would take 0.35 ms per row, an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from textwrap import wrap
+from typing import Any
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -16,6 +17,7 @@ from gradeval.render.document import Block, Cell, Grid, Lines, RenderOptions, St
 
 GAP = "  "
 MIN_WIDTH = 40  # of the values, however long the names of the runs are, but no more than half of the terminal
+_LEAST_NAME, _LEAST_VALUES = 30, 20  # characters of a name that is shortened, and of the values beside it
 _PARAGRAPH = 100  # the most characters of a line of sentences
 
 BOLD, DIM = Style(bold=True), Style(dim=True)
@@ -52,6 +54,8 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
     """The tables that a grid takes: columns that do not fit the width go to a further table."""
     # a mark stands behind its number, and numbers stay below each other; a head is above a number, or a range
     widths, marks, of_head = [], [], []
+    if width is not None:
+        grid = _with_short_names(grid, width)
     for head, *column in zip(grid.head, *grid.rows, strict=True):
         behind = [cell.mark for cell in column if isinstance(cell, Cell)]
         marks.append(max(map(text_width, behind), default=0))
@@ -68,6 +72,33 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
         lines.insert(1, styled(rule, DIM, colour))
         yield title + "\n".join(lines) + "\n"
         title = ""
+
+
+def _with_short_names(grid: Grid, width: int) -> Grid:
+    """Names for which there is no room lose their middle, where they stay different: those of the widest column
+    of labels, so that values fit beside them, and heads.
+    """
+    half = max(width // 2, _LEAST_NAME)
+    heads = _shortened(grid.head, half)
+    columns = list(zip(*(row[: grid.labels] for row in grid.rows), strict=True))
+    widths = [max(len(name) if isinstance(name, str) else 0 for name in column) for column in columns]
+    if sum(widths) <= width - _LEAST_VALUES:
+        return grid.replace(head=tuple(heads))
+    widest = widths.index(max(widths))
+    names = _shortened(columns[widest], max(half - sum(widths) + widths[widest], _LEAST_NAME))
+    rows = [[*row[:widest], name, *row[widest + 1 :]] for name, row in zip(names, grid.rows, strict=True)]
+    return grid.replace(head=tuple(heads), rows=rows)
+
+
+def _shortened(names: Sequence[Any], size: int) -> Sequence[Any]:
+    """Texts of more characters without their middle; all as they are where two become equal."""
+    short = [
+        f"{name[: size // 2]}…{name[size // 2 - size + 1 :]}"
+        if isinstance(name, str) and len(name) > size
+        else name
+        for name in names
+    ]
+    return names if len(set(short)) < len(set(names)) else short
 
 
 def _placed(cell: Cell | str, width: int, mark_width: int, colour: bool, *, is_left: bool) -> str:

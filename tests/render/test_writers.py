@@ -426,6 +426,21 @@ def test_columns_that_belong_together_stay_in_one_table() -> None:
         assert [len(table.splitlines()[0].split()) for table in draw(grid, False, width)] == expected
 
 
+def test_long_names_lose_their_middle_on_a_terminal() -> None:
+    long = "experiments/" + "x" * 100 + "/seed"
+    results = make("AP RR", {f"{long}1": [[0.5]] * 2, f"{long}2": [[0.25]] * 2, "b": [[0.5]] * 2})
+    assert long in results.render("table")
+    lines = results.render("table", width=80).splitlines()
+    assert lines[2] == f"{long[:20]}…{long[-18:]}1  0.5000  0.5000" and max(map(len, lines)) <= 80
+    wide = results.render("table", width=80, wide=True, per_query=True)
+    assert f"  {long[:20]}…{long[-18:]}2  " in wide and long not in wide
+    # the metric is no wider than the room, and names that would be equal stay
+    results = make("AP", {f"{'x' * 60}a{'x' * 60}": [[0.5]], f"{'x' * 60}b{'x' * 60}": [[0.25]]})
+    assert f"{'x' * 60}b{'x' * 60}" in results.render("table", width=80)
+    grid = Grid("", ("run", "metric", "n"), [("a", "nDCG(gain=exp,discount=letor,top=4)@10", "1")], labels=2)
+    assert "nDCG(gain=exp,discount=letor,top=4)@10" in "".join(draw(grid, False, 80))
+
+
 def test_names_are_text() -> None:
     results = make("AP", {"a\x1b[31m\n": [[0.5]]}, queries=["q\x07\x9b\u202e\u2028"])
     text = results.render("table", per_query=True)
