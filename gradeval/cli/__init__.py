@@ -30,7 +30,7 @@ COMMANDS = {
     "explain": ("gradeval.commands.explain.command", "[OPTIONS] QRELS RUN"),
     "estimate": ("gradeval.commands.estimate.command", "[OPTIONS] QRELS RUN... --model-qrels FILE"),
     "diff": ("gradeval.commands.diff.command", "[OPTIONS] OLD NEW..."),
-    "fuse": ("gradeval.commands.fuse.command", "[OPTIONS] RUN RUN... -o OUT"),
+    "fuse": ("gradeval.commands.fuse.command", "[OPTIONS] RUN RUN... [-o OUT]"),
     "gate": ("gradeval.commands.gate.command", "[OPTIONS] QRELS RUN"),
     "batch": ("gradeval.commands.batch.command", "[OPTIONS] MANIFEST"),
     "guide": ("gradeval.commands.guide", "[TOPIC]"),

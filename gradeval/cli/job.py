@@ -128,8 +128,13 @@ class Job:
             ("--no-header", self.no_header, ("tsv", "csv")),
             ("--label", self.label and self.history is None and knows_history, LABELLED),
         ):
-            if is_given and self.format not in formats:
-                raise click.UsageError(f"{option} requires -f {' or -f '.join(formats)}.")
+            if is_given:
+                self.require_format(option, formats)
+
+    def require_format(self, option: str, formats: Sequence[str]) -> None:
+        """Raise UsageError for an option that only these formats show."""
+        if self.format not in formats:
+            raise click.UsageError(f"{option} requires -f {' or -f '.join(formats)}.")
 
     def _opened_history(self, *read: str) -> AppendedFile | None:
         """That of --history. read: as of open()."""
@@ -538,7 +543,8 @@ def as_typed(error: errors.GradevalError) -> errors.GradevalError:
         return error
     text = str(error)
     for name, flag in flags.items():
-        text = re.sub(rf"\b{name}\b", flag, text, count=1)
+        typed = flag if f"{name}=" not in text else f"{flag} "
+        text = re.sub(rf"\b{name}\b=?", typed, text, count=1)
     return errors.OptionError(text)
 
 

@@ -23,6 +23,7 @@ Examples:
                                        the grades of what moved, and what it did to nDCG@10
 """
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
+SIDE_BY_SIDE = ("table", "json", "md", "latex")  # formats that show queries so
 
 
 @cli.sectioned_command("diff", "What changed between rankings, without judgments.", EPILOG)
@@ -77,8 +78,14 @@ def diff_command(
 
     NAME=RUN labels a run. Where a NEW run cannot be read, the others are printed, and the exit code is 2.
     """
+    if metrics and qrels is None:
+        raise click.UsageError("-m requires --qrels.")
     listed = listed_runs(runs_from)
+    if text and not options["worst"]:
+        raise click.UsageError("--text requires --worst.")
     job.open(*(path for _, path in listed))
+    if options["worst"]:
+        job.require_format("--worst", SIDE_BY_SIDE)
 
     from gradeval.commands.diff.diff import diff_of
     from gradeval.commands.diff.rankings import DiffedRuns

@@ -72,7 +72,8 @@ class DiffOptions(opts.OptionTable, init=False):
 
     def _check_combination(self) -> None:
         if not self.k:
-            raise OptionError("k: no number of ranks given")
+            raise OptionError("k: no number of ranks given", "k")
         if max(self.k) > self.diff_depth:
             ranks = f"{max(self.k):,} ranks are more than the depth, {self.diff_depth:,}"
-            raise OptionError(f"k: {ranks}. Add -k {min(self.diff_depth, 10)}, or a larger --depth")
+            hint = f"Add -k {min(self.diff_depth, 10)}, or a larger --depth"
+            raise OptionError(f"k: {ranks}. {hint}", "k", "diff_depth")

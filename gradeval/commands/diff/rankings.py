@@ -354,7 +354,8 @@ def compare_rankings(
     Compared.failed. shown: how many ranks are kept of all. Raises GradevalError for the old run and options.
     """
     if evaluation.ties in ("best", "worst", EXPECTED):
-        raise OptionError(f"ties={evaluation.ties} needs judgments; rankings are compared with trec or input")
+        reason = f"ties={evaluation.ties} needs judgments; rankings are compared with trec or input"
+        raise OptionError(reason, "ties")
     evaluation = with_excluded(evaluation)
     check_inputs(inputs_of([], (runs.old, *runs.new)), evaluation)
     check_labels([runs.old, *runs.new])

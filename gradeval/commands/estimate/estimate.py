@@ -213,7 +213,8 @@ def _evaluated(judges: Judges, runs: Runs, plan: Plan, errors: OnErrors) -> list
     """
     options = plan.options
     if options.ties in ("best", "worst"):
-        raise OptionError(f"ties={options.ties} orders by one set of judgments, so it does not go with two")
+        reason = f"ties={options.ties} orders by one set of judgments, so it does not go with two"
+        raise OptionError(reason, "ties")
     people, model = (source_of(qrels) if is_path(qrels) else qrels for qrels in judges)
     runs = [(label, source_of(run) if is_path(run) else run) for label, run in runs]
     check_inputs(inputs_of([people, model], runs), options)

@@ -459,7 +459,8 @@ def _check_options(options: Options, queries: Sequence[str]) -> None:
     if queries and any(getattr(options, name) != row.default for name, row in of_queries.items()):
         raise OptionError(f"{' and '.join(of_queries)} are those that worst chooses from; query names them")
     if options.ties == EXPECTED:
-        raise OptionError(f"ties={EXPECTED} is a mean over all orders: an explanation shows the ranks of one")
+        reason = f"ties={EXPECTED} is a mean over all orders: an explanation shows the ranks of one"
+        raise OptionError(reason, "ties")
 
 
 def open_to_explain(
@@ -498,7 +499,8 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
     by_run = [counted_queries(chosen, of_run.retrieved > 0, options) for of_run in reduced]
     counted = np.logical_and.reduce(by_run)
     if not counted.any():
-        raise OptionError(f"no query is left to choose from: queries={options.queries}, and no run has them")
+        reason = f"no query is left to choose from: queries={options.queries}, and no run has them"
+        raise OptionError(reason, "queries")
     scores = [Judge(qrels, of_run, options).scored([spec], jobs) for of_run in reduced]
     is_empty = np.logical_or.reduce([of_run.empty[0] for of_run in scores])
     worth, *other_values = (of_run.values[0] for of_run in scores)

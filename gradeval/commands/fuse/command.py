@@ -46,7 +46,8 @@ _judged = cli.section(TUNING)
 @cli.row_options(Options, QUERIES_SECTION)
 @cli.output(
     "-o --output target",
-    "Write the fused run to this file, atomically; - is standard output. Default: -, with --tune none.",
+    "Write the fused run to this file, atomically; - is standard output. Default: with --tune none, else - "
+    "where that is no terminal.",
     "OUT",
     type=cli.OutputPath(),
 )
@@ -69,7 +70,7 @@ def fuse_command(
     each fold and of all queries, the value, the optimistic one, and OUT compared with equal weights and with
     the best RUN. NAME=RUN labels a run.
     """
-    target = target or ("" if options["tune"] else "-")
+    target = _target(target, is_tuned=bool(options["tune"]))
     if target == "-":
         refuse_options(("format_",), "is of what is printed beside a file: name it with -o OUT")
     job.open()
@@ -94,3 +95,12 @@ def fuse_command(
     if target != "-":
         job.print(fusion)
     return 0
+
+
+def _target(path: str | None, *, is_tuned: bool) -> str:
+    """The path of the fused run, '-' for standard output, '' for none. Raises UsageError."""
+    if path or is_tuned:
+        return path or ""
+    if on_terminal():
+        raise click.UsageError("Missing option '-o': -o OUT names the fused run, and -o - prints it.")
+    return "-"

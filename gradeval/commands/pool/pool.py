@@ -249,7 +249,7 @@ def _chosen(retrieved: Retrieved, options: PoolOptions, evaluation: Options) -> 
     queries.sort(key=retrieved.queries.tolist().__getitem__)
     if options.size > len(queries):
         raise OptionError(
-            f"size: there are {many(len(queries), 'query', 'queries')}, fewer than {options.size}"
+            f"size: there are {many(len(queries), 'query', 'queries')}, fewer than {options.size}", "size"
         )
     random = np.random.default_rng(options.seed)
     sample = random.choice(len(queries), options.size, replace=False)

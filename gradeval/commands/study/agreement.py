@@ -183,9 +183,10 @@ def _separate_qrels(qrels2: Any) -> list[Any]:
 def _check_qrels2(other_qrels: Sequence[Any], options: Options, per_query: bool) -> None:
     """Raise OptionError where an option does not go with further sets of judgments, or requires them."""
     if other_qrels and options.ties in ("best", "worst"):
-        raise OptionError(f"ties={options.ties} orders by one set of judgments, so it does not go with qrels2")
+        reason = f"ties={options.ties} orders by one set of judgments, so it does not go with qrels2"
+        raise OptionError(reason, "ties", "qrels2")
     if per_query and not other_qrels:
-        raise OptionError("per_query requires qrels2")
+        raise OptionError("per_query requires qrels2", "per_query", "qrels2")
 
 
 def _check_without_runs(
@@ -196,7 +197,7 @@ def _check_without_runs(
         raise OptionError("runs or qrels2 is missing: systems to order, or judgments to compare with")
     why = "requires runs: without runs, only grades are compared"
     if metrics != AGREEMENT_METRICS:
-        raise OptionError(f"metrics {why}")
+        raise OptionError(f"metrics {why}", "metrics")
     refuse(study_options, OF_SYSTEMS, why)
     refuse(chosen, OF_SYSTEMS, why)
 

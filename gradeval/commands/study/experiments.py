@@ -122,9 +122,10 @@ def swaps(
     seed = study_options.seed
     counts = tuple(dict.fromkeys(whole("levels", count, 2, items) for count in study_options.levels))
     if not counts:
-        raise OptionError("levels: no number of levels given")
+        raise OptionError("levels: no number of levels given", "levels")
     if items * (steps + 1) > MAX_ROWS:
-        raise OptionError(f"items times swaps must be at most {MAX_ROWS}, not {items} times {steps}")
+        product = f"at most {MAX_ROWS}, not {items} times {steps}"
+        raise OptionError(f"items times swaps must be {product}", "items", "swaps")
 
     def values_of(part: slice) -> Floats:
         """(2, L, M, repeats of the part, steps + 1)."""
@@ -450,7 +451,8 @@ def _synthetic(specs: Sequence[Spec], options: DivergenceOptions, jobs: int) -> 
     cutoff, draws, seed = options.cutoff, options.draws, options.seed
     items = whole("items", options.items, cutoff + 1, 10**6)
     if items * draws > MAX_SCORES:
-        raise OptionError(f"items times draws must be at most {MAX_SCORES}, not {items} times {draws}")
+        product = f"at most {MAX_SCORES}, not {items} times {draws}"
+        raise OptionError(f"items times draws must be {product}", "items", "draws")
     orders = {
         "swap": [*range(cutoff - 1), cutoff, cutoff - 1, *range(cutoff + 1, items)],
         "reverse": [*range(cutoff - 1, -1, -1), *range(cutoff, items)],

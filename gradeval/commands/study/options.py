@@ -115,4 +115,4 @@ def refuse(table: OptionTable, names: Iterable[str], why: str) -> None:
     """Raise OptionError where one of these options is not its default."""
     for name in names:
         if name in table.table and getattr(table, name) != table.table[name].default:
-            raise OptionError(f"{name} {why}")
+            raise OptionError(f"{name} {why}", name)

@@ -220,17 +220,19 @@ def test_side_by_side(files: None) -> None:
     assert "Query 1: RBO 0.7066" in out
     row = next(line.split() for line in out.splitlines() if line.startswith("1  "))
     assert row == ["1", "a", "The", "first", "2", "b", "2"]
-    assert (
-        "no document of the queries has a title" in gradeval(*args[:4], "1", "--text", "none", "-f", "tsv").err
-    )
+    without_titles = gradeval(*args[:4], "1", "--text", "none", "-f", "table")
+    assert "no document of the queries has a title" in without_titles.err
 
 
 @each("options, said", [
-    ("-k 2000", "k: 2,000 ranks are more than the depth, 1,000"),
-    ("--depth 5", "k: 10 ranks are more than the depth, 5. Add -k 5"),
+    ("-k 2000", "gradeval: -k: 2,000 ranks are more than the depth, 1,000"),
+    ("--depth 5", "gradeval: -k: 10 ranks are more than the depth, 5. Add -k 5"),
+    ("--ties best", "gradeval: --ties best needs judgments; rankings are compared with trec or input"),
+    ("--worst 1 -f tsv", "gradeval: --worst requires -f table or -f json or -f md or -f latex"),
+    ("--text titles", "gradeval: --text requires --worst"),
     ("-k 0", "k must be positive integers, separated by commas, not '0'"),
     ("-p 1", "'1' is not a number between 0 and 1"),
-    ("-m AP", "metrics need qrels"),
+    ("-m AP", "-m requires --qrels"),
     ("--qrels missing -m AP", "missing: no such file"),
     ("--feature 1,2", "old.run: this is not a LETOR file"),
 ])  # fmt: skip

@@ -218,3 +218,14 @@ def test_files(folder: Path) -> None:
     )
     assert "two runs have the label 'x'" in fails("fuse", "x=a.run", "x=b.run")
     assert "one of the input files" in fails("fuse", "a.run", "b.run", "-o", "a.run")
+
+
+def test_a_terminal_needs_the_name_of_the_fused_run() -> None:
+    runs = ("fuse", SEARCH / "bm25.run", SEARCH / "dense.run", "--top", "1", "--quiet")
+    on_terminal = gradeval(*runs, terminal=True)
+    assert (on_terminal.code, on_terminal.out) == (2, "")
+    assert on_terminal.err.startswith(
+        "gradeval: Missing option '-o': -o OUT names the fused run, and -o - prints"
+    )
+    printed = gradeval(*runs, "-o", "-", terminal=True)
+    assert printed.out == gradeval(*runs).out != ""

@@ -326,7 +326,7 @@ def test_what_the_command_prints(folder: Path) -> None:
     ("pool qrels a.run b.run --no-relevant skip", "gradeval: --order decide (order='decide') needs a value"),
     ("pool qrels a.run b.run -m nDCG@5,10", "gradeval: a pool takes one metric"),
     ("pool qrels a.run b.run -m num_ret", "gradeval: num_ret: a pool needs a metric of rankings"),
-    ("pool a.run --size 3", "gradeval: --order=sample and --size require each other"),
+    ("pool a.run --size 3", "gradeval: --order sample and --size require each other"),
 ])  # fmt: skip
 def test_errors(folder: Path, line: str, error: str) -> None:
     files()
