@@ -556,7 +556,7 @@ runs_from_option = inputs(
 )
 name_by_option = inputs(
     "--name-by",
-    "Name runs of TREC by their tag, the last field of a line, or by their file. Default: file.",
+    "Name runs of TREC by their tag, the last field of the first line, or by their file. Default: file.",
     type=click.Choice(("tag", "file")),
 )
 digits_option = output(

@@ -910,12 +910,13 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
 def _against_history(check: Check, results: Results, settings: GateConfig) -> CheckOutcome:
     """The mean against the median of a history."""
     window = settings.windows[check.metric]
+    path = os.fspath(settings.history.path or "")
     value, n = _required_value(check.spec, results)
     outcome = CheckOutcome(check, "error", value=value, mean=value, n=n)
     if check.group:
         return replace(outcome, reason="a history has the means of all queries, not of groups")
     if (count := len(window.means)) < LEAST_LINES:
-        lacks = f"the history has {many(count, 'line', 'lines')} of {results.runs[RUN].name} that held"
+        lacks = f"{path} has {many(count, 'line', 'lines')} of {results.runs[RUN].name} that held"
         hint = "gradeval QRELS NAME=RUN --history FILE adds one"
         return replace(outcome, reason=f"{lacks}, and a median needs {LEAST_LINES}; {hint}")
     if math.isnan(value):
@@ -924,7 +925,7 @@ def _against_history(check: Check, results: Results, settings: GateConfig) -> Ch
     amount = check.amount * abs(window.median) / 100 if check.is_relative else check.amount
     gain = sign * (value - window.median)
     bound, margin = window.median - sign * amount, amount + gain
-    median = Median(os.fspath(settings.history.path or ""), count)
+    median = Median(path, count)
     outcome = replace(outcome, bound=bound, margin=margin, baseline_mean=window.median, median=median)
     return replace(outcome, verdict="held" if at_least(margin, 0.0) else "failed")
 

@@ -104,8 +104,11 @@ def _medians(report: gate.GateReport) -> Iterator[str]:
     """What checks compare with where that is not the baseline, a sentence for each median of a history."""
     metrics = grouped((outcome.median, outcome.check.label) for outcome in report.outcomes if outcome.median)
     for median, labels in metrics.items():
-        lines = f"{median.lines} lines of {median.history}"
-        yield f"{', '.join(labels)}: {gate.MAX_DROP} compares with the median of {lines}."
+        yield f"{', '.join(labels)}: {gate.MAX_DROP} compares with the median of {_lines(median)}."
+
+
+def _lines(median: gate.Median) -> str:
+    return f"{median.lines} lines of {median.history}"
 
 
 def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
@@ -222,7 +225,8 @@ def verdict_line(report: gate.GateReport) -> str:
 def _message(outcome: gate.CheckOutcome, digits: Digits) -> str:
     value, bound, bounds, margin = texts(outcome, digits).values()
     could_be = "" if bounds == ABSENT else f", with missing judgments {bounds}"
-    numbers = f"value {value}, bound {bound}, margin {margin}{could_be}"
+    source = f" (from the median of {_lines(outcome.median)})" if outcome.median else ""
+    numbers = f"value {value}, bound {bound}{source}, margin {margin}{could_be}"
     return f"{outcome.verdict}: {outcome.reason if outcome.verdict == 'error' else numbers}"
 
 

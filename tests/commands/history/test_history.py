@@ -129,6 +129,8 @@ def test_the_median_of_a_window_is_the_baseline() -> None:
     # checks by query need a baseline, which --max-drop uses too where there is no --window
     assert "Add --baseline RUN" in fails("gate", "qrels", "good.run", "--history", FILE, "--no-worse", "AP")
     gate("night=same.run", "--baseline", "good.run", "--no-worse", "AP", code=0)
+    failed = gate("night=bad.run", "--window", "9", "--github", "--quiet", code=1)
+    assert f" (from the median of 9 lines of {FILE}), margin -" in failed.err
     gate("night=bad.run", "--baseline", "good.run", code=1)
 
 
