@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from gradeval.records import Record
@@ -131,6 +132,16 @@ def labelled(argument: str, folder: str = "") -> tuple[str | None, str]:
     if not label or not path or "/" in label or os.path.lexists(os.path.join(folder, argument)):
         return None, argument
     return label, path
+
+
+def with_ending(path: str) -> str:
+    """'Did you mean bm25.run?' for the path bm25 of no file, where there is a file with an ending; else ''."""
+    folder, name = os.path.split(path)
+    with suppress(OSError, ValueError):
+        files = sorted(file for file in os.listdir(folder or ".") if name and file.startswith(f"{name}."))
+        if files:
+            return f"Did you mean {os.path.join(folder, files[0])}?"
+    return ""
 
 
 def run_names(runs: Iterable[tuple[str | None, str, str | None]]) -> list[str]:

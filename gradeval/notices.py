@@ -238,7 +238,7 @@ class NoticeKind(Enum):
     SMALL_GROUPS = Row(f"{{count:group has|groups have}} fewer than {ENOUGH_QUERIES} queries: {{rule}}")
     UNGROUPED = Row("{count:query is|queries are} in no group")
     UNKNOWN_GROUPED = Row(
-        "{count:query of the groups is|queries of the groups are} not among those compared, ignored"
+        "{count:query of the groups is|queries of the groups are} not among those evaluated, ignored"
     )
     NO_P = Row("no p-value for {listed}", listed=("{count:comparison|comparisons} ({rule})", ", "))
     JUDGED_DIFFERS = Row(

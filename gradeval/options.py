@@ -685,6 +685,9 @@ class Options(OptionTable, init=False):
                 "unjudged_grade",
                 "judged_only",
             )
+        if self.top_grade is not None and (self.unjudged_grade or self.top_grade) > self.top_grade:
+            message = "unjudged_grade is above top_grade, the largest that a judge may give"
+            raise OptionError(message, "unjudged_grade", "top_grade")
         if self.confidence != self.table["confidence"].default and not self.interval:
             raise OptionError("confidence requires interval", "confidence", "interval")
 

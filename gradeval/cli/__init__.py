@@ -19,6 +19,7 @@ from gradeval import process
 from gradeval.cli.job import echo_error, instead_of_files, lines_of, show_warning
 from gradeval.cli.options import CommandGroup, nearest_name, version_option
 from gradeval.errors import GradevalError
+from gradeval.file_formats import with_ending
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -109,7 +110,7 @@ def _refuse_unknown(word: str) -> None:
         typed = f"gradeval QRELS RUN -m {word}, and 'gradeval metrics {word}' describes it"
         raise click.UsageError(f"{word} is a metric, not a file or command: {typed}.")
     if near or (len(word) > 1 and "@" not in word):
-        suggestion = f" Did you mean '{near}'?" if near else ""
+        suggestion = f" Did you mean '{near}'?" if near else f" {with_ending(word)}".rstrip()
         raise click.UsageError(f"{word}: no such command or file.{suggestion}")
 
 
@@ -244,17 +245,23 @@ def run(args: Sequence[str] | None = None) -> int:
 
 def _usage(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):  # click suggests options that are no typo of it
+        from difflib import get_close_matches
+
         from gradeval.registry.spec import nearest
 
         options = {name.lstrip("-"): name for name in error.possibilities or ()}
-        near = nearest(error.option_name.lstrip("-"), options)  # dashes are no letters that match
+        typed = error.option_name.lstrip("-")  # dashes are no letters that match
+        near = nearest(typed, options) or next(iter(get_close_matches(typed, options, 1, 0.8)), None)
         nearby = [options[near]] if near else []
         error = click.NoSuchOption(error.option_name, possibilities=nearby, ctx=error.ctx)
     path = error.ctx.command_path.split() if error.ctx is not None else []
-    command = "gradeval" if path[1:2] in ([], ["eval"], ["metrics"]) else " ".join(path)
+    command = "gradeval" if path[1:2] in ([], ["eval"]) else " ".join(path)
     hint = "" if type(error) is click.BadParameter else f" Try '{command} --help'."
     message = error.format_message()
     if error.ctx and (extra := re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", message)):
         message = instead_of_files([extra[1]], error.ctx) or message
+    if wrong := re.search("'([^']*)' is not one of (.*).$", message):
+        near = nearest_name(wrong[1], re.findall("'([^']*)'", wrong[2]))
+        message += f" Did you mean '{near}'?" if near else ""
     stop = "" if message.endswith((".", "?")) else "."  # click leaves it out here and there
     return f"gradeval: {message}{stop}{hint}"

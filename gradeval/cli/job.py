@@ -337,7 +337,7 @@ def _refuse_metrics(context: click.Context) -> None:
 
 def instead_of_files(words: Sequence[str], context: click.Context) -> str:
     """What words are that the command takes for files, if they are metrics or checks, and what to type."""
-    from gradeval.registry.spec import is_metric, metric_suggested
+    from gradeval.registry.spec import group_of, is_metric, metric_suggested
 
     options = {name for param in context.command.params for name in param.opts}
     if check := _without_quotes(words[0], context.params):
@@ -346,10 +346,12 @@ def instead_of_files(words: Sequence[str], context: click.Context) -> str:
     if checks and "--require" in options:
         return f"{checks[0]} is a check, not a file: --require '{checks[0]}'."
     if metrics := list(filter(is_metric, words)):
-        message = f"{' and '.join(metrics)} {'is a metric' if len(metrics) == 1 else 'are metrics'}, not a file"
+        one = f"{metrics[0]} is a {'group of metrics' if group_of(metrics[0]) else 'metric'}, not a file"
+        message = one if len(metrics) == 1 else f"{' and '.join(metrics)} are metrics, not files"
         return f"{message}: {_typed(metrics, options, context)}."
     for word in words:
-        if (meant := metric_suggested(word)) and "-m" in options:
+        meant = metric_suggested(word, is_likely=bool(context.params.get("metrics")))
+        if meant and "-m" in options:
             typed = _typed([meant], options, context)
             return f"{word}: no such file. Did you mean {meant}? It is written {typed}."
     return ""
@@ -375,7 +377,7 @@ def _typed(metrics: Sequence[str], options: Set[str], context: click.Context) ->
     if "-m" not in options:
         return f"{context.command_path} takes files only; gradeval QRELS RUN -m '{metrics[0]}' evaluates"
     given = context.params.get("metrics") or ()
-    meant = " ".join([*([given] if isinstance(given, str) else given), *metrics])
+    meant = " ".join(dict.fromkeys([*([given] if isinstance(given, str) else given), *metrics]))
     return "-m " + (f'"{meant}"' if " " in meant or "(" in meant else meant)
 
 

@@ -39,7 +39,8 @@ class ParsedType(click.ParamType):  # type: ignore[type-arg]
         try:
             return self.parse(value)
         except ValueError as error:
-            self.fail(f"'{value}' is not {error}.", param, ctx)
+            text = f"'{value}' is not {error}"
+            self.fail(text if text.endswith("?") else f"{text}.", param, ctx)
 
 
 class File(ParsedType):
@@ -133,10 +134,13 @@ class Kinds(ParsedType):
 
     def parse(self, text: str) -> tuple[NoticeKind, ...]:
         kinds = {kind.value: kind for kind in NoticeKind}
-        try:
-            return tuple(kinds[name] for name in text.replace(",", " ").split())
-        except KeyError:
-            raise ValueError(f"a list of kinds of warnings: {', '.join(kinds)}") from None
+        names = text.replace(",", " ").split()
+        for name in names:
+            if name not in kinds:
+                near = nearest_name(name, kinds)
+                hint = f"did you mean '{near}'?" if near else ", ".join(kinds)
+                raise ValueError(f"a list of kinds of warnings: {hint}")
+        return tuple(kinds[name] for name in names)
 
 
 _CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 1000)  # that are offered
@@ -326,6 +330,14 @@ class Command(click.Command):
                 lines = [_fitted(line, width) for line in lines] if lines[0] == "\b" else lines
                 formatter.write_paragraph()
                 formatter.write_text("\n".join(lines))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Errors of click's parser have no context, which names the help to read."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
 
     def brief_help(self, ctx: click.Context) -> str:
         """The usage, what the command does, a line for each option of its own, the names of the others; all of

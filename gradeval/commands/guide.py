@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import click
@@ -14,7 +15,7 @@ from click.core import ParameterSource
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, echo_error, on_terminal, with_job, write
-from gradeval.errors import OptionError, described
+from gradeval.errors import MetricError, OptionError, described
 from gradeval.registry.catalogue import hanging
 from gradeval.registry.synonyms import is_in, synonyms
 
@@ -197,6 +198,18 @@ def _words(context: click.Context, param: click.Parameter, words: str) -> str:
     return words
 
 
+def _page(name: str, width: int) -> str:
+    """The description of a metric. Raises MetricError, which says how to search for words."""
+    from gradeval.registry.pages import page
+
+    try:
+        return page(name, width)
+    except MetricError as error:
+        if " " not in name:
+            raise
+        raise MetricError(error.what, hint=f'"gradeval metrics --search {quote(name)}" finds words') from None
+
+
 @click.command("metrics", cls=cli.Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=cli.complete_metric)
 @cli.option("--family", "List the metrics of a family.", "NAME", default="")
@@ -237,10 +250,10 @@ def metrics_command(
             write(catalogue.table(family, width) + "\n")
             return
 
-    from gradeval.registry.pages import WIDTH, page, table
+    from gradeval.registry.pages import WIDTH, table
     from gradeval.registry.spec import load_plugins
 
-    text = "\n\n".join(page(name, width or WIDTH) for name in names)
+    text = "\n\n".join(_page(name, width or WIDTH) for name in names)
     write((text or table(family, search, graded, width=width)) + "\n")
     if not names:
         for failed in load_plugins():

@@ -21,7 +21,7 @@ import numpy as np
 from gradeval.arrays import Bytes, cached_property
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, first_names, printable
-from gradeval.file_formats import files_of
+from gradeval.file_formats import files_of, with_ending
 from gradeval.records import Record
 
 MAGIC_BYTES = 6  # the longest magic number that is detected
@@ -301,6 +301,8 @@ class Source:
         except OSError as error:
             unknown = f"the file cannot be read ({error.strerror or error})", ""
             message, hint = _SYSTEM_ERRORS.get(type(error), unknown)
+            if isinstance(error, FileNotFoundError):
+                hint = with_ending(self.name) or hint
             raise InputError(self.name or "''", message, hint=hint) from None
 
     @contextmanager

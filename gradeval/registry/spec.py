@@ -267,8 +267,12 @@ def is_metric(text: str) -> bool:
         return False
 
 
-def metric_suggested(text: str) -> str:
-    """What an error suggests for a word without a path or an ending, such as nDCG@10 for ndgc@10, or ''."""
+def metric_suggested(text: str, *, is_likely: bool = False) -> str:
+    """What an error suggests for a word without a path or an ending, such as nDCG@10 for ndgc@10, or ''.
+    is_likely: whether it may also be a short name with a slip, such as APP.
+    """
+    if is_likely and len(text) <= _SHORT:
+        return next((name for name in REGISTRY if slips(fold(name), fold(text)) == 1), "")
     if re.fullmatch(r"[^\W\d_]\w*(\([\w=,]*\))?(@\d+(,\d+)*)?", text):
         try:
             parse(text)
@@ -381,6 +385,10 @@ def _read_measure(
 
 def _wrong_value(name: str, metric: Metric, values: str, separator: str, text: str) -> MetricError:
     """The error of a value that a name in trec_eval's notation does not take."""
+    stem = re.sub(r"[._][\d.,]+$", "", text)
+    near = nearest(fold(stem), map(fold, dialects.MEASURES)) if separator == "_" else None
+    if near not in (None, fold(name)):
+        return MetricError(text, hint=f"did you mean {near}{text[len(stem) :]}?")
     measure = dialects.measure_of(name)
     form, hint = "no value", ""
     if measure is not None and measure.param:

@@ -82,7 +82,7 @@ def test_strict_lets_notes_and_allowed_kinds_pass() -> None:
     assert said_last == f"{STRICT}; --allow unjudged accepts this kind"
     assert gradeval(*call, "--allow", "ties missing", "--allow=unjudged").code == 0
     assert gradeval("q", "r", "none", "-m", "nDCG", "--strict").out == ""
-    assert "'tie' is not a list of kinds of warnings: duplicates, " in fails("q", "r", "--allow", "tie")
+    assert "'xyz' is not a list of kinds of warnings: duplicates, " in fails("q", "r", "--allow", "xyz")
     few = "".join(f"q1 Q0 x{rank} 1 {-rank} t\n" for rank in range(9))
     Path("q").write_text("q1 0 a 1\n")
     Path("r").write_text(f"q1 Q0 a 1 9 t\n{few}")
@@ -112,6 +112,27 @@ def test_fail_on_warning(args: str) -> None:
         assert (allowed.code, allowed.err) == (0, "")
         assert gradeval("q", "r", "none", "--fail-on-warning").code == 2
         assert "mutually exclusive" in fails(*call, "--strict", "--fail-on-warning")
+
+
+@each("line, said", [
+    ("q r -m RR AP P@1", 'AP and P@1 are metrics, not files: -m "RR AP P@1". Try'),
+    ("q r -m RR basic", 'basic is a group of metrics, not a file: -m "RR basic". Try'),
+    ("q r -m RR APP", 'APP: no such file. Did you mean AP? It is written -m "RR AP". Try'),
+    ("q r --allow missing,tie", "'missing,tie' is not a list of kinds of warnings: did you mean 'ties'?"),
+    ("q r --ties xpected", "'trec', 'input', 'best', 'worst', 'expected'. Did you mean 'expected'?"),
+    ("q r --rnk", "No such option '--rnk'. Did you mean '--rank'? Try"),
+    ("q named", "named: no such file. Did you mean named.run?"),
+    ("named r", "named: no such command or file. Did you mean named.run? Try"),
+    ("metrics --search", "Option '--search' requires an argument. Try 'gradeval metrics --help'."),
+    ("compare q r r -m", "Option '-m' requires an argument. Try 'gradeval compare --help'."),
+    ("q r -m", "Option '-m' requires an argument. Try 'gradeval --help'."),
+    ("trec_eval -m ndcg_cutt.10 q r", "ndcg_cutt.10: did you mean ndcg_cut.10?"),
+    ("q r --unjudged-grade 2 --top-grade 1", "--unjudged-grade is above --top-grade, the largest that"),
+])  # fmt: skip
+def test_what_is_meant(line: str, said: str) -> None:
+    """A slip stops before any output, with what to type."""
+    Path("named.run").touch()
+    assert said in fails(*line.split())
 
 
 def test_results_come_first() -> None:

@@ -39,7 +39,7 @@ def test_means_of_groups() -> None:
             assert [row for row in rows if row["group"] == group] == [{"group": group, **row} for row in alone]
     done = gradeval("qrels", "a.run", "-m", "AP", "--by", "groups")
     assert "2 queries are in no group" in done.err and "[ungrouped]" in done.err
-    assert "[unknown_grouped]" in done.err
+    assert "not among those evaluated, ignored [unknown_grouped]" in done.err
     Path("lacking.run").write_text("".join(f"{query} Q0 d0 1 1 t\n" for query in QUERIES[:29]))
     counted = gradeval("qrels", "lacking.run", "-m", "AP", "--by", "groups", "--queries", "both")
     assert "1 query is in no group" in counted.err  # the other one does not count

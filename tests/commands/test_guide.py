@@ -88,6 +88,7 @@ def test_search_by_words_and_synonyms() -> None:
         assert metric in [line.split()[0] for line in listed[1:5] if line], words
     assert gradeval("metrics", "--search", "precision at 10").out.splitlines()[1].split()[0] == "P"
     assert "\"gradeval guide --search 'early stopping'\"" in fails("metrics", "--search", "early stopping")
+    assert "\"gradeval metrics --search 'early precision'\" finds" in fails("metrics", "early precision")
 
 
 def test_unknown_topics() -> None:
