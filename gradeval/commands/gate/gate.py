@@ -48,7 +48,7 @@ from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results, Runs, SavedResult, notices_warned
 from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.evaluation.saved import check_metrics, common_metrics
-from gradeval.file_formats import LabelledRuns, labelled
+from gradeval.file_formats import LabelledRuns, labelled, short_name
 from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.output import AppendedFile
 from gradeval.formats.sources import Source
@@ -506,10 +506,15 @@ def gate(
     for text in lines(of_kind(report.notices, False, before), len(report.coverage), in_python=True):
         warn(text)
     names = ("run", "baseline") if settings.uses_baseline else ("run",)
-    roles = zip(names, (of_run.path for of_run in report.coverage), strict=False)
+    roles = zip(names, map(_in_words, report.coverage), strict=False)
     judged = {} if results is None else {"qrels": results.qrels}
     subject = {**dict(roles), **judged, **options_in_words(evaluation, None)}
     return replace(report, name=name or settings.name, subject=subject)
+
+
+def _in_words(run: Coverage) -> str:
+    """Its path, with its name if that is not of the path: a history has lines of the name."""
+    return run.path if run.name in (run.path, short_name(run.path)) else f"{run.name} ({run.path})"
 
 
 def _opened_history(settings: GateConfig, inputs: Iterable[Any]) -> GateHistory:

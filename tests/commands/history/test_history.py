@@ -257,6 +257,7 @@ def test_means_of_rankings() -> None:
         ["night", "RBO", rbo["value"], 60, 0.0, "failed"],
         ["night", "AO@5", ao["value"], 60, 0.0, "failed"],
     ]
+    assert report.subject == {"run": "night (bad.run)", "baseline": "good.run", "qrels": "qrels"}
     ap, of_rankings = written[2:]
     assert ap[1:3] == ["AP", report.outcomes[1].value] and of_rankings == [*written[0][:4], 1.0, "failed"]
     picture = package.plot.history(FILE, "rbo map")
