@@ -5,11 +5,11 @@ from __future__ import annotations
 __version__ = "1.0.0rc1"
 
 
-def schema_of(name: str, version: int = 1) -> str:
+def schema_of(name: str) -> str:
     """What a JSON document says it follows: one of the schemas in guide/schemas."""
-    return f"gradeval/{name}/{version}"
+    return f"gradeval/{name}/1"
 
 
-def document_head(name: str, format_key: str = "format", version: int = 1) -> dict[str, str | int]:
+def document_head(name: str, format_key: str = "format") -> dict[str, str | int]:
     """The first keys of a JSON document. format_key: of its version, which is older than the schemas."""
-    return {"gradeval": __version__, "schema": schema_of(name, version), format_key: version}
+    return {"gradeval": __version__, "schema": schema_of(name), format_key: 1}

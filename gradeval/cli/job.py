@@ -442,7 +442,7 @@ def _check_tags(labels: Sequence[str | None], named: LabelledRuns) -> None:
             raise click.UsageError(f"--name-by tag: {runs}. {hint}")
 
 
-def check_runs(runs: Sequence[str], features: Sequence[str], listed: str | None = None) -> None:
+def check_runs(runs: Sequence[str], features: Sequence[str], listed: str | None) -> None:
     """listed: the list of further runs."""
     if not runs and not features and listed is None:
         raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
@@ -579,7 +579,7 @@ def write(text: str, file: OutputFile | None = None, *, styled: bool = False) ->
     write_data(text.encode("utf-8", "surrogateescape"), file)
 
 
-def write_data(data: bytes, file: OutputFile | None = None) -> None:
+def write_data(data: bytes, file: OutputFile | None) -> None:
     """Write to the file or to standard output. Raises GradevalError, BrokenPipeError."""
     if file is not None:
         file.write(data)

@@ -456,11 +456,11 @@ class SectionedCommand(Command):
         return [long_name] if option.is_flag else [long_name, unread.pop(0)]
 
 
-def sectioned_command(
-    name: str, short_help: str, epilog: str | None = None, cls: type[SectionedCommand] = SectionedCommand
-) -> Callable[..., click.Command]:
+def sectioned_command(name: str, short_help: str, epilog: str | None = None) -> Callable[..., click.Command]:
     """click.command for a command whose options have headings."""
-    return click.command(name, cls=cls, short_help=short_help, options_metavar="[OPTIONS]", epilog=epilog)
+    return click.command(
+        name, cls=SectionedCommand, short_help=short_help, options_metavar="[OPTIONS]", epilog=epilog
+    )
 
 
 def section(heading: str) -> OptionOf:

@@ -151,7 +151,7 @@ class Evaluator:
         self._warn(results, evaluated)
         return results.replace(asked=self._asked)
 
-    def _warn(self, results: Results, evaluated: Sequence[Evaluated] = ()) -> None:
+    def _warn(self, results: Results, evaluated: Sequence[Evaluated]) -> None:
         if self._warner is not None:
             self._warner.warn(results, evaluated)
 

@@ -323,7 +323,9 @@ def _means(run: _Part, key: str, preposition: str = "in the") -> dict[str, float
 
 
 def _numbers(run: _Part, rows: Mapping[str, Any], where_else: str = "") -> dict[str, Floats]:
-    """The numbers of each metric by query, NaN for null, without metrics of strings. place: of other rows."""
+    """The numbers of each metric by query, NaN for null, without metrics of strings. where_else: of rows
+    that are of no query, in errors.
+    """
     for query, row in rows.items():
         if not isinstance(row, dict):
             raise run.error(f"the values of query {named(query)}{run.place} are not an object")

@@ -58,7 +58,7 @@ def weighted_means(values: Floats, weights: Floats) -> Floats:
 
 
 def summarize_expected(
-    specs: Sequence[Spec], expected: Floats, values: Floats, counted: Bools, weights: Floats | None = None
+    specs: Sequence[Spec], expected: Floats, values: Floats, counted: Bools, weights: Floats | None
 ) -> Floats:
     """As summarize(), NaN where a query that has a value has no expected one."""
     means = summarize(specs, expected, counted, weights)

@@ -230,7 +230,7 @@ class Columns(Record):
         rows = self.take(np.repeat(wanted.find(self.queries) >= 0, self.lengths))
         return rows.replace(queries=rows.queries.compact(), documents=rows.documents.compact())
 
-    def without_identical_ids(self, delimiter: bytes = b"") -> Columns:
+    def without_identical_ids(self, delimiter: bytes) -> Columns:
         """The rows whose document does not have the query's id. One that is named by its place has none.
         delimiter: between the id of a document and that of its passage, b"" where ids are those of documents.
         """
@@ -241,7 +241,7 @@ class Columns(Record):
         has_identical = len(remaining.value) < len(self.value)
         return remaining.replace(left_out=IDENTICAL_IDS) if has_identical else remaining
 
-    def without_pairs(self, pairs: IdPairs, delimiter: bytes = b"") -> Columns:
+    def without_pairs(self, pairs: IdPairs, delimiter: bytes) -> Columns:
         """The rows whose query and document are none of these. delimiter: as in without_identical_ids()."""
         documents = self.documents.before_last(delimiter)
         is_excluded = pairs.has(self.queries, self.bounds, documents)

@@ -408,7 +408,7 @@ def nested_columns(
     documents: Sequence[Any],
     numbers: ReadNumbers,
     name_of: Callable[[int, int], str],
-    unlabelled: str | None = None,
+    unlabelled: str | None,
 ) -> Columns:
     """Rows by query, whose ids are objects. name_of: names a row of a query, by the positions of both.
     unlabelled: the option.

@@ -174,7 +174,7 @@ def not_text(block: Block, before: int = 0) -> Problem | None:
     return byte_order_mark(before + int(marked[0])) if len(marked) else None
 
 
-def not_lines(block: Block, before: int = 0) -> Problem | None:
+def not_lines(block: Block, before: int) -> Problem | None:
     """not_text(), but for byte order marks at the beginning of lines, which may be within a quoted field."""
     text = block.text
     if not text.all():

@@ -267,7 +267,7 @@ def is_metric(text: str) -> bool:
         return False
 
 
-def metric_suggested(text: str, *, is_likely: bool = False) -> str:
+def metric_suggested(text: str, *, is_likely: bool) -> str:
     """What an error suggests for a word without a path or an ending, such as nDCG@10 for ndgc@10, or ''.
     is_likely: whether it may also be a short name with a slip, such as APP.
     """

@@ -334,9 +334,7 @@ class UnjudgedLines(Record, eq=False):
     rank: Ints
 
 
-def unjudged_lines(
-    lines: RunLines, ranked: Ranked, wanted: Wanted, judged: int, ties: str = "trec"
-) -> UnjudgedLines:
+def unjudged_lines(lines: RunLines, ranked: Ranked, wanted: Wanted, judged: int, ties: str) -> UnjudgedLines:
     """The unjudged documents of whole queries. ranked: what find() has found in the lines. judged: the number
     of queries of the qrels. Where grades decide the order of ties, all of these have grade 0: so they are
     always in one order, and take the ranks that judged ones leave.

@@ -162,10 +162,12 @@ class Batch(WithNotices, Tabular):
 
     @cached_property
     def specs(self) -> tuple[Spec, ...]:
+        """The metrics of any collection, those in `order` first, in that order."""
         specs = [spec for collection in self.collections for spec in collection.specs]
         return tuple(dict.fromkeys([*(spec for spec in self.order if spec in specs), *specs]))
 
     def having(self, spec: Spec) -> tuple[BatchCollection, ...]:
+        """The collections that the metric is computed for."""
         return tuple(collection for collection in self.collections if spec in collection.specs)
 
     def value(self, collection: str, system: str, metric: str | Spec) -> float:

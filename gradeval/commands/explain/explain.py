@@ -192,6 +192,7 @@ class Explanation(WithNotices, Tabular):
 
     @property
     def is_sum(self) -> bool:
+        """Whether the value is a sum over documents, which `terms` has; else see `changes`."""
         return self.terms is not None
 
     @cached_property

@@ -167,10 +167,12 @@ class Validation(Printable, Tabular):
 
     @property
     def errors(self) -> int:
+        """How many the files have, listed or not."""
         return sum(file.errors.total for file in self.files)
 
     @property
     def warnings(self) -> int:
+        """How many the files have, listed or not."""
         return sum(file.warnings.total for file in self.files)
 
     @property
@@ -196,6 +198,7 @@ class Validation(Printable, Tabular):
         ]
 
     def to_dict(self) -> dict[str, Any]:
+        """The object that the json format prints."""
         counts = {"ok": self.ok, "errors": self.errors, "warnings": self.warnings}
         files = [file.to_dict() for file in self.files]
         return {"schema": schema_of("validation"), **counts, "files": files}

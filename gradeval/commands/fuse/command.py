@@ -86,7 +86,7 @@ def fuse_command(
     with job.running():
         labelled_runs = job.watched(LabelledRuns(map(labelled, runs)))
         fusion, batches = fused(job.watched(qrels), labelled_runs, own, evaluation)
-        if not job.passes(fusion.notices, runs=3):
+        if not job.passes(fusion.notices, runs=fusion.runs_read):
             return 2
         if target:
             with stream(file) as sink:

@@ -186,8 +186,8 @@ def fused(
     return fusion, (block.ranked(of_queries, options.top) for block in rankings.blocks(options, jobs))
 
 
-def write_run(batches: Iterator[Columns], sink: Any, name: str, to: str | None = None) -> int:
-    """Write a run with ranks, compressed as the name of the file says. to: the format, by default that of the
+def write_run(batches: Iterator[Columns], sink: Any, name: str, to: str | None) -> int:
+    """Write a run with ranks, compressed as the name of the file says. to: the format, None for that of the
     ending, or TREC's. Returns how many rows it has. Raises GradevalError for what the format cannot hold.
     """
     to = to or format_by_ending(name, FORMAT)

@@ -371,6 +371,7 @@ class GateReport(Printable):
 
     @property
     def counts(self) -> Counter[Verdict]:
+        """How many checks have each verdict."""
         return Counter(outcome.verdict for outcome in self.outcomes)
 
     @property
