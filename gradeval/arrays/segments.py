@@ -67,7 +67,9 @@ class Segments:
     @cached_property
     def place(self) -> Ints:
         """The 0-based position of each row within its query, (N,)."""
-        return np.arange(len(self.query)) - self.starts[self.query]
+        first = self.starts.repeat(self.lengths)
+        place: Ints = np.arange(len(first)) - first
+        return place
 
     def first(self, count: int) -> Ints:
         """The first rows of each query, up to so many."""
@@ -221,9 +223,7 @@ class Segments:
         """The rows of queries of similar length, from 2, as matrices; which entries there are; their values.
         Going along the rows of a matrix is many times faster than along one column with the query as a key.
         """
-        size = np.frexp(self.lengths)[1]
-        for exponent in distinct(size[size > 1]):
-            queries = size == exponent
+        for queries in self._of_similar_length():
             length = self.lengths[queries][:, None]
             column = np.arange(length.max())
             rows = self.starts[queries][:, None] + column
@@ -233,6 +233,12 @@ class Segments:
                 inside = column < length
                 rows = np.where(inside, rows, 0)
                 yield rows, inside, np.where(inside, values[rows], outside)
+
+    def _of_similar_length(self) -> Iterator[Ints]:
+        """The queries of 2 or 3 rows, those of 4 to 7, of 8 to 15, …"""
+        size = np.frexp(self.lengths)[1]
+        for exponent in distinct(size[size > 1]):
+            yield np.flatnonzero(size == exponent)
 
     def bit_planes(self, level: Ints) -> Iterator[tuple[Ints, Segments, Bools, Ints]]:
         """Pair each row with the rows before it in its query, by level, in about N log(levels) steps.
@@ -273,45 +279,68 @@ class Segments:
         """How many rows before each in its query have a lower position, (N,), where the positions of a query
         are 0, 1, … in any order: several times faster than by levels.
         """
-        alone = np.zeros(len(position), np.int64)
-        return self._along(_lower_before_in_order, position.astype(np.float64), np.inf, alone)
+        nowhere = len(position)
+        position = np.append(position, 0)
+        lower = np.zeros(nowhere + 1, np.int64)
+        for queries in self._of_similar_length():
+            lengths = self.lengths[queries]
+            column = _columns_in_parts(int(lengths.max()))
+            rows = np.where(column < lengths, column + self.starts[queries], nowhere)
+            lower[rows] = _lower_before_in_order(np.where(rows < nowhere, position[rows], column))
+        return lower[:-1]
 
 
-def _lower_before_in_order(block: Floats) -> Ints:
-    """How many entries before each are lower, (R, n); each row has 0, 1, … in some order, then inf. Columns and
-    positions are cut into parts of about √n: a pair is in two parts by both, in one by column, or by position.
-    """
-    count, width = block.shape
-    shift = (int(width - 1).bit_length() + 1) // 2  # a power of two, since divisions take longest
+def _columns_in_parts(width: int) -> Ints:
+    """So many columns or more, from 0, in parts of about √width: (columns of a part, parts, 1)."""
+    shift = (
+        int(width - 1).bit_length() + 1
+    ) // 2  # a power of two, by which numbers are divided without division
     size = 1 << shift
     parts = -(-width // size)
-    column = np.arange(parts * size)
-    position = np.tile(column, (count, 1))
-    position[:, :width] = np.where(np.isinf(block), column[:width], block)
-    row = np.arange(count)[:, None]
-    cell = position + row * len(column)  # of a table by row and position
-    column_of = np.empty_like(position)
-    column_of.ravel()[cell] = column
-    # by parts: those before in another part of the columns, and in another, lower part of the positions
-    part = (row * parts + (column >> shift)) * parts + (position >> shift)
-    counts = np.bincount(part.ravel(), minlength=count * parts * parts).reshape(count, parts, parts)
-    both = np.zeros((count, parts + 1, parts + 1), np.int64)
-    both[:, 1:, 1:] = counts.cumsum(axis=1).cumsum(axis=2)
-    lower: Ints = np.ascontiguousarray(both[:, :-1, :-1]).ravel().take(part)
-    lower += _lower_above(position.reshape(-1, size)).reshape(position.shape)
-    lower += _lower_above((column_of >> shift).reshape(-1, size)).ravel().take(cell)
-    return lower[:, :width]
+    columns: Ints = np.arange(parts * size).reshape(parts, size).T.copy()
+    return columns[:, :, None]
+
+
+def _lower_before_in_order(position: Ints) -> Ints:
+    """How many entries of the columns before each are lower, for R rows that each have 0, 1, … in some order:
+    (columns of a part, parts, R), as position. Positions are cut into parts as columns are. An entry that is
+    lower and before is in another part by both, or in the same part by column, or by position.
+    """
+    size, parts, count = position.shape
+    column_part = np.arange(parts)[:, None]
+    part = position >> (size.bit_length() - 1)
+    row = np.arange(count)
+    cell = (column_part * parts + part) * count + row
+    entries = np.bincount(cell.ravel(), minlength=parts * parts * count).reshape(parts, parts, count)
+    lower: Ints = _sums_before(entries).take(cell)
+    lower += _lower_above(position)
+    # a table that has the column's part at each position
+    cell = ((position & (size - 1)) * parts + part) * count + row
+    by_position = np.empty_like(position)
+    by_position.ravel()[cell] = column_part
+    lower += _lower_above(by_position).take(cell)
+    return lower
+
+
+def _sums_before(entries: Ints) -> Ints:
+    """The sums of the entries before each by both of the first axes."""
+    sums = np.zeros_like(entries)
+    sums[1:, 1:] = entries[:-1, :-1]
+    # many times faster than np.cumsum along the first axes
+    for n in range(1, len(sums)):
+        sums[n] += sums[n - 1]
+        sums[:, n] += sums[:, n - 1]
+    return sums
 
 
 def _lower_above(table: Ints) -> NDArray[Any]:
-    """How many entries before each in its row are lower. Short rows are compared a column at a time."""
-    small = np.int16 if table.max(initial=0) < 2**15 else np.int64
-    columns = np.ascontiguousarray(table.T, small)
-    lower = np.zeros(columns.shape, np.uint8 if len(columns) <= 256 else np.int64)
-    for before in range(len(columns) - 1):
-        lower[before + 1 :] += (columns[before + 1 :] > columns[before]).view(np.uint8)
-    rows: NDArray[Any] = lower.T
-    return rows
+    """How many entries above each along the first axis, which is short, are lower."""
+    smallest = np.min_scalar_type(-1 - int(table.max()))
+    lines = table.astype(smallest).reshape(len(table), -1)
+    lower = np.zeros(lines.shape, np.uint8 if len(lines) <= 256 else np.int64)
+    for n in range(len(lines) - 1):
+        lower[n + 1 :] += (lines[n + 1 :] > lines[n]).view(np.uint8)
+    return lower.reshape(table.shape)
 
 
 def _nth_largest(rows: Floats, n: int) -> Floats:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, cached_property
-from gradeval.arrays.segments import Segments, ranges, ratio, stable_order
+from gradeval.arrays import Bools, Floats, Ints, NDArray, cached_property
+from gradeval.arrays.segments import Column, Segments, offsets_of, ranges, ratio, stable_order
 from gradeval.records import Record
 
 NEGLIGIBLE = 40  # e^-40 of the weight of the first rank does not change a sum
@@ -34,13 +34,26 @@ class RankedLists(Record, eq=False):
     @cached_property
     def spans(self) -> tuple[Ints, Ints]:
         """The ranks of the first and the last document with the score of each, (N,) and (N,)."""
+        rank = self.segments.place + 1
         if not self.has_ties:
-            rank = self.segments.place + 1
             return rank, rank
-        starts = np.flatnonzero(~self.is_tied)
-        lengths = np.diff(starts, append=len(self.is_tied))
-        first = (self.segments.place[starts] + 1).repeat(lengths)
-        return first, first + lengths.repeat(lengths) - 1
+        spans = rank.copy(), rank
+        for end, of_tied in zip(spans, self.tied_spans, strict=True):
+            end[self.tied] = of_tied
+        return spans
+
+    @cached_property
+    def tied(self) -> Ints:
+        """The documents with the score of another one, (T,)."""
+        return np.flatnonzero(self.in_ties)
+
+    @cached_property
+    def tied_spans(self) -> tuple[Ints, Ints]:
+        """The spans of these alone, (T,) and (T,)."""
+        starts = np.flatnonzero(~self.is_tied[self.tied])
+        lengths = np.diff(starts, append=len(self.tied))
+        first = (self.segments.place[self.tied[starts]] + 1).repeat(lengths)
+        return first, first + (lengths - 1).repeat(lengths)
 
     @cached_property
     def group(self) -> Ints:
@@ -61,18 +74,19 @@ class RankedLists(Record, eq=False):
         cut = lengths.copy()
         cut[longer] = depth
         rows = ranges(self.segments.starts, cut)
-        return RankedLists(Segments(np.append(0, np.cumsum(cut))), self.is_tied[rows])
+        return RankedLists(Segments(offsets_of(cut)), self.is_tied[rows])
 
     def take(self, first: int, last: int) -> RankedLists:
         """Lists first:last."""
         offsets = self.segments.offsets[first : last + 1]
         return RankedLists(Segments(offsets - offsets[0]), self.is_tied[offsets[0] : offsets[-1]])
 
-    def to_depth(self, column: Ints, width: int) -> Ints:
-        """A column of the documents as (Q, width), the rank itself behind the end of a list."""
-        lengths = np.minimum(self.segments.lengths, width)
-        table = np.tile(np.arange(1, width + 1), (self.segments.count, 1))
-        table[np.arange(width) < lengths[:, None]] = column[ranges(self.segments.starts, lengths)]
+    def to_depth(self, of_tied: Column, width: int) -> NDArray[Any]:
+        """Each depth, (Q, width), but the values of tied documents at the ranks of these. of_tied: (T,)."""
+        table = np.tile(np.arange(1, width + 1, dtype=of_tied.dtype), (self.segments.count, 1))
+        rank = self.segments.place[self.tied]
+        within = np.flatnonzero(rank < width)
+        table[self.segments.query[self.tied[within]], rank[within]] = of_tied[within]
         return table
 
 
@@ -104,8 +118,7 @@ class RankedPairs(Record, eq=False):
     @cached_property
     def query(self) -> Ints:
         """The pair of each common document, (C,)."""
-        query: Ints = self.lists[0].segments.query[self.rows[0]]
-        return query
+        return self.common.query
 
     @cached_property
     def common(self) -> Segments:
@@ -115,7 +128,8 @@ class RankedPairs(Record, eq=False):
     @cached_property
     def ranks(self) -> Ints:
         """Of the common documents in both lists, (2, C)."""
-        return np.array([rows - side.segments.offsets[self.query] + 1 for side, rows in self.sides])
+        counts = self.common.lengths
+        return np.array([rows - (side.segments.starts - 1).repeat(counts) for side, rows in self.sides])
 
     @cached_property
     def spans(self) -> tuple[Ints, Ints]:
@@ -128,7 +142,9 @@ class RankedPairs(Record, eq=False):
         """How many common documents are above each in each list, (2, C)."""
         is_common = np.zeros(len(self.lists[1].is_tied), bool)
         is_common[self.rows[1]] = True
-        in_second = self.lists[1].segments.running_count(is_common)[self.rows[1]] - 1
+        number = np.cumsum(is_common)[self.rows[1]]
+        # each pair has as many in the second list as in the first
+        in_second = number - (self.common.starts + 1).repeat(self.common.lengths)
         return np.array([self.common.place, in_second])
 
     @cached_property
@@ -136,15 +152,17 @@ class RankedPairs(Record, eq=False):
         """How many common documents are above each in both lists, (C,)."""
         return self.common.lower_before_in_order(self.positions[1])
 
+    def within(self, limits: Ints | int) -> Ints:
+        """The common documents of ranks up to these. limits: for both lists, (2, C), or one for all."""
+        return np.flatnonzero((self.ranks <= limits).all(axis=0))
+
     def first(self, depth: int) -> RankedPairs:
         """The first ranks of each list, as RankedLists.first() has them."""
         if not (self.lengths > depth).any():
             return self
         old, new = (side.first(depth) for side in self.lists)
         lengths = np.array([old.segments.lengths, new.segments.lengths])
-        is_cut = lengths.max() <= depth  # which is usual, and faster
-        limits = depth if is_cut else lengths[:, self.query]
-        within = np.flatnonzero((self.ranks <= limits).all(axis=0))
+        within = self.within(lengths.repeat(self.common.lengths, axis=1))
         query = self.query.take(within)
         rows = [
             side.segments.offsets.take(query) + ranks.take(within) - 1
@@ -164,10 +182,13 @@ class RankedPairs(Record, eq=False):
             rows = self.rows[:, slice(*self.common.offsets[[start, end]].tolist())] - begin
             yield RankedPairs((self.lists[0].take(start, end), self.lists[1].take(start, end)), rows)
 
-    def counted_to(self, depth: Ints, width: int, rows: Bools | slice = slice(None)) -> Ints:
-        """How many of these common documents have at most each depth, (Q, width). depth: of each, (C,)."""
-        within = depth <= width
-        cell = (self.query[rows] * width + depth - 1)[within]
+    def counted_to(self, depth: Ints, width: int, rows: Ints | None = None) -> Ints:
+        """How many common documents have at most each depth, (Q, width). depth: of each, (C,). rows: of which
+        of these, if not of all.
+        """
+        within = np.flatnonzero(depth <= width)
+        query = self.query[within if rows is None else rows[within]]
+        cell = query * width + depth[within] - 1
         counts = np.bincount(cell, minlength=self.count * width).reshape(self.count, width)
         return counts.cumsum(axis=1)
 
@@ -230,7 +251,9 @@ def _rbo(pairs: RankedPairs, p: float, ties: str, width: int) -> Floats:
         share = np.where(beyond, weight / size, 0.0)
         sums[0] += at_shorter * (share * more).sum(axis=1)
         sums[2] += (share * most).sum(axis=1)
-    sums += _tails(overlap[row, last[1]].round(), shorter, longer, at_shorter, p)
+    # 'w' also counts documents below that are tied with these
+    common = np.minimum(overlap[row, last[1]].round(), shorter)
+    sums += _tails(common, shorter, longer, at_shorter, p)
     return (1 - p) / p * sums
 
 
@@ -251,13 +274,15 @@ def _sizes(pairs: RankedPairs, ties: str, width: int) -> Floats:
     if ties == "a" or not pairs.has_ties:
         return np.tile(depth, (pairs.count, 1))
     if ties == "w":
-        counts = [side.to_depth(side.spans[1], width) for side in pairs.lists]
+        counts = [side.to_depth(side.tied_spans[1], width) for side in pairs.lists]
         mean: Floats = np.add(*counts) / 2
         return mean
     squares = []
     for side in pairs.lists:
-        first, last = (side.to_depth(end, width) for end in side.spans)
-        squares.append(first - 1 + np.square(depth - first + 1) / (last - first + 1))
+        first, last = side.tied_spans
+        rank = side.segments.place[side.tied] + 1
+        square = first - 1 + np.square(rank - first + 1) / (last - first + 1)
+        squares.append(side.to_depth(square, width))
     size: Floats = np.sqrt(squares[0] * squares[1])
     return size
 
@@ -271,9 +296,8 @@ def _overlaps(pairs: RankedPairs, ties: str, width: int) -> Floats:
     overlap = pairs.counted_to(end, width).astype(np.float64)
     rising = np.flatnonzero((begin < end) & (begin <= width))
     # those with the same scores in both lists rise alike
-    order, starts = _grouped(*(side.group[rows[rising]] for side, rows in pairs.sides))
-    weight = np.diff(starts, append=len(order))
-    rising = rising[order[starts]]
+    order, alike = _grouped(pairs.query[rising], *first[:, rising])
+    rising, weight = rising[order[alike.starts]], alike.lengths
     steps = np.minimum(end[rising] - 1, width) - begin[rising] + 1
     for some in np.array_split(np.arange(len(rising)), int(steps.sum()) // _STEPS + 1):
         rows, count, number = rising[some], steps[some], weight[some]
@@ -287,11 +311,10 @@ def _overlaps(pairs: RankedPairs, ties: str, width: int) -> Floats:
     return overlap
 
 
-def _grouped(*keys: Ints) -> tuple[Ints, Ints]:
-    """An order in which rows with equal keys are together, otherwise as they stand; where each group begins."""
+def _grouped(*keys: Ints) -> tuple[Ints, Segments]:
+    """An order in which rows with equal keys are together, otherwise as they stand; and these groups."""
     order = stable_order(*keys)
-    is_new = np.diff(np.array(keys)[:, order], axis=1, prepend=-1) != 0
-    return order, np.flatnonzero(is_new.any(axis=0))
+    return order, Segments.of_equal(*(key[order] for key in keys))
 
 
 def _unseen(pairs: RankedPairs, ties: str, width: int) -> tuple[Floats, Floats]:
@@ -300,7 +323,7 @@ def _unseen(pairs: RankedPairs, ties: str, width: int) -> tuple[Floats, Floats]:
     """
     depth = np.arange(1, width + 1)
     is_first_longer = (pairs.lengths[0] > pairs.lengths[1])[:, None]
-    both = [[side.to_depth(end, width) for end in side.spans] for side in pairs.lists]
+    both = [[side.to_depth(end, width) for end in side.tied_spans] for side in pairs.lists]
     first, last = (np.where(is_first_longer, ours, theirs) for ours, theirs in zip(*both, strict=True))
     tops, _ = pairs.spans
     of_common = np.where(is_first_longer[pairs.query, 0], tops[0], tops[1])
@@ -332,12 +355,13 @@ def first_ranks(pairs: RankedPairs, cutoffs: Sequence[int]) -> Mapping[str, Floa
 
 def _first_ranks(pairs: RankedPairs, cutoffs: Sequence[int]) -> Mapping[str, Floats]:
     width = max(cutoffs)
-    old, new = pairs.ranks
-    both = pairs.counted_to(np.maximum(old, new), width)
+    rows = pairs.within(width)
+    (old, new), query = pairs.ranks[:, rows], pairs.query[rows]
+    both = pairs.counted_to(np.maximum(old, new), width, rows)
     longest = pairs.lengths.max(axis=0)
     at_most = np.minimum(np.arange(1, width + 1), longest[:, None])
     overlap = np.where(at_most > 0, both / np.maximum(at_most, 1), 1.0)
-    in_place = pairs.counted_to(old[old == new], width, old == new)
+    in_place = pairs.counted_to(old[old == new], width, rows[old == new])
     values: dict[str, Floats] = {}
     for k in dict.fromkeys([1, *cutoffs]):
         retrieved = np.minimum(pairs.lengths, k)
@@ -352,8 +376,8 @@ def _first_ranks(pairs: RankedPairs, cutoffs: Sequence[int]) -> Mapping[str, Flo
             "same_set": is_even & (common == retrieved[0]),
             "new": retrieved[1] - common,
             "lost": retrieved[0] - common,
-            "up": np.bincount(pairs.query[within & (new < old)], minlength=pairs.count),
-            "down": np.bincount(pairs.query[within & (new > old)], minlength=pairs.count),
+            "up": np.bincount(query[within & (new < old)], minlength=pairs.count),
+            "down": np.bincount(query[within & (new > old)], minlength=pairs.count),
         }
         values |= {f"{name}@{k}": value.astype(np.float64) for name, value in measures.items()}
     return values
@@ -392,9 +416,8 @@ def _tied_pairs(pairs: RankedPairs) -> tuple[Floats, Floats]:
     kind = np.arange(3).repeat([len(rows) for rows in kinds])
     documents = np.concatenate(kinds)
     groups = [side.group[rows[documents]] for side, rows in pairs.sides]
-    order, starts = _grouped(kind, np.where(kind == 1, 0, groups[0]), np.where(kind == 0, 0, groups[1]))
+    order, within = _grouped(kind, np.where(kind == 1, 0, groups[0]), np.where(kind == 0, 0, groups[1]))
     documents = documents[order]
-    within = Segments(np.append(starts, len(order)))
     position = np.empty_like(order)
     position[stable_order(within.query, pairs.ranks[1, documents])] = within.place
     surplus = 2 * within.lower_before_in_order(position) - within.place
@@ -406,7 +429,7 @@ def _tied_pairs(pairs: RankedPairs) -> tuple[Floats, Floats]:
 
 def _tau_ap(pairs: RankedPairs) -> Floats:
     within = pairs.common
-    first, second = (ratio(pairs.above_in_both, above) for above in pairs.positions)
+    first, second = pairs.above_in_both / np.maximum(pairs.positions, 1)
     # the mean of both directions: 2 / (n - 1) of half the sum of both
     mean = ratio(within.sum(first + second), within.lengths - 1, empty=np.nan)
     return np.where(within.lengths > 1, mean - 1, np.nan)
