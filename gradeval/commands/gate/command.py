@@ -31,7 +31,8 @@ from gradeval.options import Options
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from gradeval.commands.gate.gate import GateConfig, GateReport
+    from gradeval.commands.gate.configuration import GateConfig
+    from gradeval.commands.gate.gate import GateReport
     from gradeval.commands.gate.rankings import RankingValues
     from gradeval.evaluation.results import Results
     from gradeval.formats.lines import TomlFile
@@ -209,29 +210,30 @@ def gate_command(
     a check against a baseline. Values that differ by less than 1e-9 are equal. NAME=RUN labels a run. Where all
     checks are of rankings, QRELS is left out, and --min-coverage counts the queries of the baseline.
     """
-    from gradeval.commands.gate import gate
+    from gradeval.commands.gate import configuration, gate
+    from gradeval.commands.gate.checks import KINDS
     from gradeval.commands.gate.history import HistoryChoice
 
     _check_usage(job)
-    texts = {kind: options.pop(kind.replace("-", "_")) for kind in gate.KINDS}
+    texts = {kind: options.pop(kind.replace("-", "_")) for kind in KINDS}
     if init:
         return _write_first_config(job, qrels, run, options, baseline=baseline, metrics=metrics)
     reports = _Reports(job, junit, github)
     reports.name = name
     reports.subject["run"] = _in_words(run or qrels)
-    path = config or gate.PYPROJECT
+    path = config or configuration.PYPROJECT
     updated = None
     file = None
     results: Results | None
     rankings: RankingValues | None
     try:
         reports.open(path)
-        file = gate.open_config(config)
-        read = [path, *gate.named_files(file)]
-        job.history = job.history or gate.named_history(file)
+        file = configuration.open_config(config)
+        read = [path, *configuration.named_files(file)]
+        job.history = job.history or configuration.named_history(file)
         reports.open(*read, knows_history=True)
         chosen_history = HistoryChoice(job.history, window)
-        settings = gate.read_config(
+        settings = configuration.read_config(
             file, texts, baseline, min_coverage, by or None, history=chosen_history, bounds=bounds
         )
         reports.describe(settings)
@@ -306,19 +308,20 @@ def _judged(
 
 def _check_usage(job: Job) -> None:
     """Raise UsageError for a missing run, and for options that do not go together."""
-    from gradeval.commands.gate import gate
+    from gradeval.commands.gate.checks import KINDS
+    from gradeval.commands.gate.configuration import PYPROJECT
 
     values = click.get_current_context().params
     is_init = values["init"]
     is_forced = values["force"]
-    kinds = [kind.replace("-", "_") for kind in gate.KINDS]
+    kinds = [kind.replace("-", "_") for kind in KINDS]
     checks = [values[kind] for kind in kinds]
     reports = [values["junit"], values["github"], job.asked_format]
     if is_init:
         refuse_options((*kinds, *_NOT_OF_INIT), "and --init, which writes checks, are mutually exclusive")
     if values["metrics"] and not is_init:
         raise click.UsageError("-m requires --init: the checks name their metrics.")
-    may_be_of_rankings = any([*checks, values["config"], os.path.exists(gate.PYPROJECT)]) and not is_init
+    may_be_of_rankings = any([*checks, values["config"], os.path.exists(PYPROJECT)]) and not is_init
     if values["run"] is None and not values["features"] and not may_be_of_rankings:
         raise click.UsageError("Missing argument 'RUN'.")
     if is_forced and not values["update_baseline"]:
@@ -344,11 +347,11 @@ def _chosen_options(options: Mapping[str, Any], settings: GateConfig) -> Options
 
 def _problem(error: GradevalError, path: str, file: TomlFile | None) -> GradevalError:
     """The error, with the line of the file where that has the option that it is about."""
-    from gradeval.commands.gate import gate
+    from gradeval.commands.gate.configuration import options_table
 
     if file is None or not isinstance(error, UnsuitableOptionError) or error.option in _typed_options():
         return error
-    return error.in_file(path, file.line_of(error.option, gate.options_table(file)))
+    return error.in_file(path, file.line_of(error.option, options_table(file)))
 
 
 def _typed_options() -> set[str]:
@@ -409,19 +412,20 @@ def _write_first_config(
     metrics: Sequence[str],
 ) -> int:
     from gradeval.commands.gate import gate
+    from gradeval.commands.gate.configuration import first_checks, first_config
 
     if job.output is not None and os.path.exists(job.output):
         raise click.UsageError(f"--output {job.output}: the file exists; --init does not overwrite.")
     job.file = job.output_file(job.output, input_files())
     options = Options(**values)
     judgments, runs = gate.opened(qrels, run, baseline)
-    checks = gate.first_checks(runs, metrics)
+    checks = first_checks(runs, metrics)
     with job.running():
         results = gate.evaluate_to_gate(job.watched(judgments), job.watched(runs), checks, options)
     if job.report_failed(results.failed):
         return 2
     path = None if baseline is None else labelled(baseline)[1]
-    write(gate.first_config(results, checks, path, options, job.output if job.file else None), job.file)
+    write(first_config(results, checks, path, options, job.output if job.file else None), job.file)
     return 0
 
 
@@ -471,12 +475,12 @@ class _Reports:
             self.subject["baseline"] = _in_words(settings.baseline)
 
     def describe_evaluation(self, qrels: str, options: Options) -> None:
-        from gradeval.commands.gate import gate
+        from gradeval.commands.gate.configuration import options_in_words
 
         ids = self.job.query_ids.text if self.job.query_ids else None
         is_judged = bool(click.get_current_context().params["run"] or options.features)
         judged = {"qrels": qrels} if is_judged else {}
-        self.subject |= {**judged, **gate.options_in_words(options, ids)}
+        self.subject |= {**judged, **options_in_words(options, ids)}
 
     def judge(self, judged: _Judged, settings: GateConfig, worst: int) -> GateReport:
         from gradeval.commands.gate.gate import GateReport, judge_all

@@ -1,15 +1,12 @@
-"""Checks of a run, such as 'nDCG@10 >= 0.45': how they are written, in a file too, and their verdicts."""
+"""The verdicts of checks: a run is judged by them, against its baseline, a history or rankings."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -26,20 +23,20 @@ from gradeval.commands.compare.coverage import (
     coverage_of_runs,
     missing_notices,
 )
+from gradeval.commands.gate.checks import ALPHA, KINDS, MAX_DROP, MAX_QUERY_DROP, NON_INFERIOR, Check
+from gradeval.commands.gate.configuration import (
+    FULL_COVERAGE,
+    GateConfig,
+    open_config,
+    options_in_words,
+    read_config,
+)
 from gradeval.commands.gate.history import LEAST as LEAST_LINES
 from gradeval.commands.gate.history import GateHistory, HistoryChoice
-from gradeval.commands.gate.rankings import RankingValues, nearest_measure, ranking_measures
+from gradeval.commands.gate.rankings import RankingValues
 from gradeval.commands.history.history import Window, means_of, records
-from gradeval.compare_options import ALL, CompareOptions, Groups
-from gradeval.errors import (
-    GradevalError,
-    InputError,
-    MetricError,
-    OptionError,
-    described,
-    first_names,
-    printable,
-)
+from gradeval.compare_options import ALL, Groups
+from gradeval.errors import InputError, OptionError, described, first_names
 from gradeval.evaluation.bounds import check_bounds
 from gradeval.evaluation.evaluation import complete, evaluate_all
 from gradeval.evaluation.groups import positions_of_groups, results_of_groups
@@ -47,24 +44,14 @@ from gradeval.evaluation.loaded import results_of
 from gradeval.evaluation.plan import Plan
 from gradeval.evaluation.results import Results, Runs, SavedResult, notices_warned
 from gradeval.evaluation.runs import separate_runs, with_saved
-from gradeval.evaluation.saved import check_metrics, common_metrics
+from gradeval.evaluation.saved import check_metrics
 from gradeval.file_formats import LabelledRuns, labelled, short_name
-from gradeval.formats.lines import TomlFile, files_named, read_toml
+from gradeval.formats.lines import TomlFile
 from gradeval.formats.output import AppendedFile
-from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_TO_GATE, Notice, NoticeKind, lines, many
-from gradeval.options import (
-    COMPARED_METRICS,
-    FILE_OPTIONS,
-    FILE_PATHS,
-    OF_WEIGHTED_RUNS,
-    Options,
-    checked_path,
-    parse_number,
-    takes,
-)
+from gradeval.options import OF_WEIGHTED_RUNS, Options, checked_path, takes
 from gradeval.registry.spec import Spec, is_num_q, parse
-from gradeval.render.document import exact, number
+from gradeval.render.document import exact
 from gradeval.render.printable import Printable, of_kind, warn
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_tests
@@ -74,227 +61,12 @@ from gradeval.version import document_head
 if TYPE_CHECKING:
     from gradeval.keywords import GateKeywords, Unpack
 
-COVERAGE = "coverage"  # the share of the judged queries that are in the run
-REQUIRE, MAX_DROP, NO_WORSE, NON_INFERIOR = "require", "max-drop", "no-worse", "non-inferior"
-MAX_QUERY_DROP = "max-query-drop"
-_NUMBER = r"(?P<amount>[^\s%<>=]+)"
-_PERCENT = r"(?P<percent>\s*%)?"
-_SHARE = r"(?:\s+in\s+(?P<share>[^\s%]+)\s*%)?"
-_METRICS = r"(?P<metrics>(?:[^\s\d.+-]\S*\s+)+)"  # words that are no numbers
-_BY = "nDCG@10 0.01' or 'nDCG@10 2%", rf"{_METRICS}{_NUMBER}{_PERCENT}"
-KINDS = {  # an example of each kind, and its form
-    REQUIRE: (
-        "nDCG@10 >= 0.45",
-        rf"(?P<metrics>\S(?:.*?[^\s<>=])?)\s*(?P<operator>>=|<=|>|<)\s*{_NUMBER}{_PERCENT}{_SHARE}",
-    ),
-    MAX_DROP: _BY,
-    NO_WORSE: ("nDCG@10", r"(?P<metrics>.+)"),
-    NON_INFERIOR: _BY,
-    MAX_QUERY_DROP: ("RR 0.5 in 5%", rf"{_METRICS}{_NUMBER}{_SHARE}"),
-}
-PYPROJECT = "pyproject.toml"
-TABLE = "tool.gradeval.gate"  # of pyproject.toml
-_KEYS = (*KINDS, "baseline", "min-coverage", "bounds", "name", "by", "history", "window", "options")
-_IS_TEXT = " is text and cannot be checked"
-FULL_COVERAGE = 100.0  # percent
-MISSING_SHOWN = 5  # ids of queries that a run lacks
-ALPHA = 0.05  # of the intervals: one of a difference that is 0 in truth lies below 0 in ALPHA / 2 of cases
-RUN, BASELINE = 0, 1  # positions in Results.runs
 
+MISSING_SHOWN = 5  # ids of queries that a run lacks
+RUN, BASELINE = 0, 1  # positions in Results.runs
 Part = TypeVar("Part")  # what is judged of a group
 DifferenceLimits = dict[str, list[float]]  # of the difference of each query, NaN where there is none
 Verdict = Literal["held", "failed", "inconclusive", "error"]  # error: it could not be judged
-
-
-@dataclass(frozen=True)
-class Check:
-    """One check of one metric."""
-
-    kind: str  # one of KINDS
-    spec: Spec | None  # None for coverage, and for measures of rankings
-    operator: str = ""  # of REQUIRE
-    amount: float = 0.0  # of REQUIRE the bound, of others that by which the metric may fall, in its unit
-    is_relative: bool = False  # whether the amount is in percent of the baseline's mean
-    # of MAX_QUERY_DROP, the percentage of queries that may fall by more; of rankings, the percentage for which
-    # it must hold, 0 where it must for the mean
-    share: float = 0.0
-    group: str = ""  # of queries, '' for all
-    measure: str = ""  # of rankings, against those of the baseline
-    of_history: bool = False  # whether MAX_DROP compares with the median of a history
-
-    @property
-    def needs_baseline(self) -> bool:
-        return (self.kind != REQUIRE or bool(self.measure)) and not self.of_history
-
-    @property
-    def low_is_better(self) -> bool:
-        return self.spec is not None and self.spec.metric.higher_is_better is False
-
-    @property
-    def is_bound_of_mean(self) -> bool:
-        """Whether the mean over all queries must not be worse than its bound."""
-        if self.metric == COVERAGE or self.group or (self.measure and self.share):
-            return False
-        return self.kind == MAX_DROP or (bool(self.operator) and self.low_is_better is (self.sign < 0))
-
-    @property
-    def sign(self) -> int:
-        """Of REQUIRE: 1 where the value must not be below the amount, -1 where it must not be above."""
-        return 1 if self.operator in (">=", ">") else -1
-
-    @property
-    def is_of_share(self) -> bool:
-        """Whether its value is a share of queries."""
-        return self.share > 0 or self.kind == MAX_QUERY_DROP or self.metric == COVERAGE
-
-    @property
-    def metric(self) -> str:
-        """The canonical name of the metric or measure, or 'coverage'."""
-        return self.measure or (COVERAGE if self.spec is None else str(self.spec))
-
-    @property
-    def label(self) -> str:
-        """The metric, and the group of queries if it is of one."""
-        return f"{self.metric}[{self.group}]" if self.group else self.metric
-
-    def __str__(self) -> str:
-        if self.kind == REQUIRE:
-            share = f" in {_text(self.share)}%" if self.share else ""
-            return f"{self.label} {self.operator} {_text(self.amount)}{share}"
-        words = [self.kind, self.label]
-        if self.kind != NO_WORSE:
-            words.append(_text(self.amount) + "%" * self.is_relative)
-        if self.kind == MAX_QUERY_DROP:
-            words.append(f"in {_text(self.share)}%")
-        return " ".join(words)
-
-
-def _text(number: float) -> str:
-    return repr(number).removesuffix(".0")
-
-
-def parse_checks(kind: str, text: str) -> list[Check]:
-    """The checks of a text, one for each metric that it names. Raises OptionError, MetricError."""
-    example, form = KINDS[kind]
-    match = re.fullmatch(form, text.strip(), re.DOTALL)
-    if match is None:
-        raise OptionError(f"{kind} {described(text)} is not of the form '{example}'")
-
-    def wrong(reason: str) -> OptionError:
-        return OptionError(f"{kind} {described(text)}: {reason}")
-
-    try:
-        check = _without_metric(kind, match.groupdict())
-    except ValueError:
-        raise wrong(f"not a finite number, as in '{example}'") from None
-    metrics, group = _split_group(match["metrics"])
-    check = replace(check, group=group)
-    names = metrics.lower()
-    if reason := _invalid_numbers(check):
-        raise wrong(reason)
-    measures = ranking_measures(metrics)
-    of_share = match.groupdict().get("share") is not None
-    if reason := _unsuitable_to_measures(check, measures, of_share):
-        raise wrong(reason)
-    if measures:
-        return [replace(check, measure=measure) for measure in measures]
-    if kind == REQUIRE and names == COVERAGE:
-        if reason := _unreachable(check, COVERAGE, (0, 1)):
-            raise wrong(reason)
-        return [check]
-    if COVERAGE in names.split():  # without a cutoff it is no metric, unlike FreshStack's
-        raise wrong(f"{COVERAGE} is checked by itself, with {REQUIRE}")
-    return _of_metrics(check, metrics, wrong)
-
-
-def _of_metrics(check: Check, metrics: str, wrong: Callable[[str], OptionError]) -> list[Check]:
-    """The check of each of the metrics. wrong: makes the error of a reason."""
-    try:
-        specs = parse(metrics)
-    except MetricError as error:
-        if (near := nearest_measure(metrics)) and not error.hint.startswith("did you mean"):
-            raise wrong(f"did you mean {near}?") from None
-        raise
-    for spec in specs:
-        if spec.metric.text:
-            raise OptionError(f"{spec}{_IS_TEXT}")
-        if reason := _unsuitable_metric(check, spec):
-            raise wrong(reason)
-    return [replace(check, spec=spec) for spec in specs]
-
-
-def _unsuitable_to_measures(check: Check, measures: Sequence[str], of_share: bool) -> str:
-    """Why these measures of rankings have no such check, or metrics have none, '' if they have. of_share:
-    whether a share of the queries is written.
-    """
-    if not measures:
-        is_wrong = check.kind == REQUIRE and of_share
-        example = "such as 'overlap@10 >= 0.8 in 95%'"
-        return f"only measures of rankings take a share of the queries, {example}" if is_wrong else ""
-    if check.kind != REQUIRE:
-        return f"measures of rankings already compare the run with its baseline; check them with {REQUIRE}"
-    if of_share and not check.share:
-        return "the share of queries must be above 0%"
-    return _unreachable(check, measures[0], (0, 1))
-
-
-def _split_group(metrics: str) -> tuple[str, str]:
-    """The metrics, and the group of queries in brackets behind them, '' without one."""
-    match = re.fullmatch(r"(.*?\S)\[([^\[\]]+)\]", metrics.strip(), re.DOTALL)
-    return (match[1], match[2].strip()) if match else (metrics, "")
-
-
-def _without_metric(kind: str, parts: Mapping[str, str | None]) -> Check:
-    """The check of the parts of a text. Raises ValueError for what is no number."""
-    amount, share = (parse_number(parts.get(name) or "0") + 0.0 for name in ("amount", "share"))
-    is_relative = bool(parts.get("percent"))
-    if kind == REQUIRE and is_relative:
-        amount /= 100
-        is_relative = False
-    operator = parts.get("operator") or ""
-    return Check(kind, None, operator, amount, is_relative=is_relative, share=share)
-
-
-def _invalid_numbers(check: Check) -> str:
-    """Why the numbers of a check are wrong of any metric, '' if they are not."""
-    if check.kind != REQUIRE and check.amount < 0:
-        return "the amount must not be below 0: improvement never fails"
-    if not 0 <= check.share <= 100:
-        return "the share of queries must be from 0% to 100%"
-    return ""
-
-
-def _unreachable(check: Check, name: str, limits: tuple[float, float]) -> str:
-    """Why the bound of REQUIRE is no test of values between these limits, '' if it is one."""
-    lowest, highest = limits
-    reaches = {">": check.amount != highest, "<": check.amount != lowest}.get(check.operator, True)
-    if lowest <= check.amount <= highest and reaches:
-        return ""
-    is_above = check.amount >= highest
-    verdict = "never" if is_above == (check.sign > 0) else "always"
-    percent = f". A percentage is written {_text(check.amount)}%" if is_above and highest == 1 else ""
-    return f"{name} is from {lowest:g} to {highest:g}, so this {verdict} holds{percent}"
-
-
-def _unsuitable_metric(check: Check, spec: Spec) -> str:
-    """Why this kind of checks cannot be of the metric, '' if it can."""
-    if check.kind == REQUIRE:
-        return _unreachable(check, str(spec), spec.metric.limits)
-    if not spec.metric.per_query:
-        return f"{spec} has no value for each query, so runs cannot be compared by it. Use {REQUIRE}"
-    if check.kind != NO_WORSE and check.amount >= _largest_fall(spec, check.is_relative):
-        percent = check.amount if check.amount < 100 else 2.0
-        example = "0.5 in 5%" if check.kind == MAX_QUERY_DROP else f"{_text(percent)}%"
-        return f"{spec} cannot fall by more, so this never fails. Write '{spec} {example}'"
-    return ""
-
-
-def _largest_fall(spec: Spec, is_percent: bool) -> float:
-    """The most by which the metric can fall: no run can fail 'nDCG@10 4', by which people mean 4 %."""
-    lowest, highest = spec.metric.range
-    if is_percent:
-        return 100 if lowest == 0 and spec.metric.higher_is_better is not False else math.inf
-    return math.inf if lowest is None or highest is None else highest - lowest
 
 
 class Median(NamedTuple):
@@ -1034,327 +806,3 @@ def _fallen(values: comparison.QueryValues, count: int) -> tuple[WorstQuery, ...
     by_id = values.in_order_of_ids()
     gains = _gains(by_id)
     return _worst(by_id, [q for q in comparison.lowest(gains, count) if gains[q] < 0])
-
-
-# --- files of checks, in TOML
-
-
-@dataclass(frozen=True)
-class GateConfig:
-    """The configuration of a gate; None where nothing is said."""
-
-    checks: tuple[Check, ...]
-    baseline: Any = None  # of a command a path, with or without a label
-    # the percentage of the judged queries that a run needs to be judged; of rankings, of the baseline's queries
-    min_coverage: float | None = None
-    # those of the evaluation that the file has, by the names of Options
-    options: Mapping[str, Any] = field(default_factory=dict)
-    name: str = ""
-    groups: Groups = ()  # of queries
-    history: HistoryChoice = HistoryChoice()  # noqa: RUF009  # it is immutable
-    windows: Mapping[str, Window] = field(default_factory=dict)  # of the history, by metric
-    bounds: bool = False  # whether a check that missing judgments could turn is inconclusive
-
-    @property
-    def of_metrics(self) -> list[Check]:
-        """The checks of metrics and of coverage."""
-        return [check for check in self.checks if not check.measure]
-
-    @property
-    def of_rankings(self) -> list[Check]:
-        """The checks of rankings, which need no judgments."""
-        return [check for check in self.checks if check.measure]
-
-    @property
-    def uses_baseline(self) -> bool:
-        """Whether any check compares with the baseline."""
-        return any(check.needs_baseline for check in self.checks)
-
-    @property
-    def least_coverage(self) -> float:
-        return FULL_COVERAGE if self.min_coverage is None else self.min_coverage
-
-    def opened_history(self, file: AppendedFile | None) -> GateHistory:
-        """Raises OptionError where there is nothing to append, InputError(s)."""
-        if file is not None and all(check.metric == COVERAGE for check in self.checks):
-            raise OptionError("history: it has means, and no check is of one: all are of coverage")
-        compared = [check.metric for check in self.checks if check.of_history]
-        return GateHistory(self.history, compared, file)
-
-
-def open_config(path: str | None) -> TomlFile:
-    """The file at the path, or ./pyproject.toml, with the content of its table of checks. Raises InputError."""
-    nothing = TomlFile(PYPROJECT, "", {})  # where pyproject.toml was not asked for, and has nothing of gradeval
-    if path is None and not os.path.isfile(PYPROJECT):
-        return nothing
-    file = read_toml(Source(path or PYPROJECT))
-    if os.path.basename(file.path) != PYPROJECT:
-        return file
-    tool = _mapping(file.content.get("tool"))
-    if path is None and "gradeval" not in tool:
-        return nothing
-    tables = _mapping(tool.get("gradeval"))
-    file.check_keys(tables, ["gate"], "tool.gradeval")
-    if not isinstance(tables.get("gate"), Mapping):
-        raise file.error(f"it has no table [{TABLE}]")
-    return file.replace(content=tables["gate"])
-
-
-def named_files(file: TomlFile) -> list[str]:
-    """The files that a configuration names, even where it has errors."""
-    folder = os.path.dirname(file.path)
-    options = _mapping(file.content.get("options"))
-    paths = [file.content.get("baseline"), file.content.get("by"), *(options.get(name) for name in FILE_PATHS)]
-    files = [labelled(os.path.join(folder, path))[1] for path in paths if isinstance(path, str)]
-    return files + files_named(options.get("query_ids"), folder)
-
-
-def named_history(file: TomlFile) -> str | None:
-    """The history that a configuration names, None without one, or where it is no path."""
-    path = file.content.get("history")
-    return os.path.join(os.path.dirname(file.path), str(path)) if _is_path(path) else None
-
-
-def read_config(
-    file: TomlFile,
-    texts: Mapping[str, Iterable[str]],
-    baseline: Any,
-    min_coverage: float | None,
-    by: Any = None,
-    *,
-    history: HistoryChoice = HistoryChoice(),  # noqa: B008  # it is immutable
-    bounds: bool = False,
-) -> GateConfig:
-    """The configuration of a file, and of the command line: checks are added, the others come first."""
-    folder = os.path.dirname(file.path)
-    content = file.content
-    table = TABLE if os.path.basename(file.path) == PYPROJECT else ""
-    file.check_keys(content, _KEYS, table)
-    checks = [*_checks_of_file(file, table)]
-    _check_values(file, table)
-    options = content.get("options", {})
-    file.check_keys(options, FILE_OPTIONS, options_table(file))
-    evaluation = file.options(options, folder, options_table(file))
-    for kind, texts_of_kind in texts.items():
-        for text in texts_of_kind:
-            checks += parse_checks(kind, text)
-    if not checks:
-        raise OptionError("no checks given. Add --require 'nDCG@10 >= 0.45', or a file of checks with --config")
-
-    def path(argument: Any, name: str) -> Any:
-        return os.path.join(folder, content[name]) if argument is None and name in content else argument
-
-    baseline = path(baseline, "baseline")
-    history = history.completed(content, folder)
-    if history.is_baseline(baseline):
-        checks = [replace(check, of_history=check.kind == MAX_DROP) for check in checks]
-    if baseline is None and (check := next((check for check in checks if check.needs_baseline), None)):
-        raise OptionError(f"'{check}' compares with a baseline. Add --baseline RUN")
-    if min_coverage is None and "min-coverage" in content:
-        min_coverage = float(content["min-coverage"])
-    of_evaluation = {name: getattr(evaluation, name) for name in options}
-    name = content.get("name", "")
-    groups = CompareOptions(by=path(by, "by")).by
-    bounds = _wants_bounds([bounds, content.get("bounds", False)], checks)
-    distinct = tuple(dict.fromkeys(checks))
-    return GateConfig(
-        distinct,
-        baseline,
-        min_coverage,
-        of_evaluation,
-        name,
-        groups=groups,
-        history=history,
-        bounds=bounds,
-    )
-
-
-def _wants_bounds(wanted: Iterable[bool], checks: Iterable[Check]) -> bool:
-    """Whether any of these wants bounds. Raises OptionError where no check can have them."""
-    if any(wanted) and not any(check.needs_baseline and not check.measure for check in checks):
-        raise OptionError("bounds need checks of metrics against a baseline", "bounds")
-    return any(wanted)
-
-
-def _checks_of_file(file: TomlFile, table: str) -> Iterator[Check]:
-    """The checks that a file lists, in its table. Raises InputError with the line of a wrong one."""
-    for kind, (example, _) in KINDS.items():
-        texts = file.content.get(kind, [])
-        texts = [texts] if isinstance(texts, str) else texts
-        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            expected = f"must be a string or a list of strings such as '{example}', not {described(texts)}"
-            raise file.error(f"{kind} {expected}", kind, table)
-        for text in texts:
-            try:
-                yield from parse_checks(kind, text)
-            except GradevalError as error:
-                raise file.error(str(error), text, table) from None
-
-
-def _is_path(value: Any) -> bool:
-    return isinstance(value, str) and value not in ("", "-") and "\0" not in value
-
-
-def _check_values(file: TomlFile, table: str) -> None:
-    """Raise InputError where a key other than those of checks has a value of another kind."""
-
-    def is_window(value: Any) -> bool:
-        return type(value) is int and value >= LEAST_LINES
-
-    def is_percentage(value: Any) -> bool:
-        return type(value) in (int, float) and 0 <= value <= 100
-
-    for key, is_valid, expected in (
-        ("baseline", _is_path, "the path of a file"),
-        ("by", _is_path, "the path of a file"),
-        ("history", _is_path, "the path of a file"),
-        ("window", is_window, "an integer from 3"),
-        ("min-coverage", is_percentage, "a percentage from 0 to 100"),
-        ("bounds", lambda value: isinstance(value, bool), "true or false"),
-        ("name", lambda value: isinstance(value, str), "a string"),
-        ("options", lambda value: isinstance(value, Mapping), "a table"),
-    ):
-        if key in file.content and not is_valid(file.content[key]):
-            message = f"{key} must be {expected}, not {described(file.content[key])}"
-            raise file.error(message, key, table)
-
-
-def options_table(file: TomlFile) -> str:
-    return f"{TABLE}.options" if os.path.basename(file.path) == PYPROJECT else "options"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def first_checks(runs: Runs, metrics: Sequence[str]) -> list[Check]:
-    """The checks of a first file for the run, and its baseline if there is one."""
-    specs = parse(metrics) if metrics else common_metrics(runs[:1])[0] or parse(COMPARED_METRICS)
-    specs = [spec for spec in specs if metrics or comparison.is_comparable(spec)]
-    if of_text := [spec for spec in specs if spec.metric.text]:
-        raise OptionError(f"{of_text[0]}{_IS_TEXT}")
-    compared = [spec for spec in specs if spec.metric.per_query and len(runs) > 1]
-    return [Check(REQUIRE, spec) for spec in specs] + [Check(MAX_DROP, spec) for spec in compared]
-
-
-def first_config(
-    results: Results, checks: Iterable[Check], baseline: str | None, options: Options, path: str | None
-) -> str:
-    """A commented file of these checks, with bounds from the results. path: its own, None: standard output."""
-    specs = list(dict.fromkeys(check.spec for check in checks if check.spec is not None))
-    requirements = "\n".join(_requirements(results, specs))
-    run = printable(results.runs[0].path)
-    qrels = printable(results.qrels)
-    compared = [str(spec) for spec in specs if _has_direction(spec) and spec.metric.per_query]
-    is_path = baseline not in (None, "-")
-    off = "" if is_path else "# "
-    lowest = min(of_run.share for of_run in coverage_of_runs(results))
-    percent = math.floor(10 * FULL_COVERAGE * lowest) / 10
-    values = _options_of_file(options, results.options["query_ids"], path)
-    return f"""\
-# Checks of 'gradeval gate QRELS RUN --config FILE'.
-# In {PYPROJECT} they belong below [{TABLE}] and [{TABLE}.options], and need no --config.
-# Values of {run} for {qrels} when this was written are in comments.
-
-# Values that the run must have: >=, >, <= or <.
-require = [
-{requirements}
-]
-
-# The run to compare with, or its saved result (gradeval QRELS RUN -q -f json -o baseline.json). The
-# path is relative to this file; gradeval gate --update-baseline writes it, with --force the first time.
-{off}baseline = {_toml(_beside(path, str(baseline)) if is_path else "baseline.json")}
-
-# The mean must not fall by more than this, in the metric's unit or in percent of the baseline's.
-{off}max-drop = {_toml([f"{name} 2%" for name in compared])}
-
-# The run must not be significantly worse: the interval of the difference must not lie below 0.
-# Where nothing changed, {100 * ALPHA / 2:g} % of these checks fail by chance.
-{off}no-worse = {_toml(compared)}
-
-# The interval must show that the run is no worse than the baseline by more than this margin.
-# non-inferior = {_toml([f"{name} 0.01" for name in compared])}
-
-# Of this share of the queries at most, the value may fall by more than the amount.
-# max-query-drop = {_toml([f"{name} 0.5 in 5%" for name in compared])}
-
-# The percentage of the judged queries that the run and the baseline must have to be judged at all.
-{"# " if percent == FULL_COVERAGE else ""}min-coverage = {number(percent, 1)}
-
-# A check against the baseline is inconclusive where judgments of unjudged documents could turn it; then the
-# baseline must be a run.
-# bounds = true
-
-# Groups of queries, 'query TAB group' lines, which checks name: "nDCG@10[head] >= 0.4".
-# by = "groups.tsv"
-
-# Options of the evaluation, such as rel = 2; the command line overrides them.
-{"" if values else "# "}[options]
-""" + "".join(f"{name} = {_toml(value)}\n" for name, value in values.items())
-
-
-def _has_direction(spec: Spec) -> bool:
-    return spec.metric.higher_is_better is not None or spec.metric.is_count
-
-
-def _requirements(results: Results, specs: Iterable[Spec]) -> Iterator[str]:
-    """The lines of a first file's `require`, with today's values in comments."""
-    yield f"  {_toml(f'num_q >= {int(results.runs[0].counted.sum())}')},"
-    for spec in specs:
-        value = results.mean(0, spec)
-        if math.isnan(value):
-            yield f"  # {spec} is undefined"
-        elif not is_num_q(spec):
-            # neither high nor low is better: no bound follows from the value, except of what is judged
-            off = "" if _has_direction(spec) or spec.metric.name == "Judged" else "# "
-            yield f"  {off}{_toml(f'{spec} {_bound(spec, value)}')},  # {number(value, 4)}"
-
-
-def _beside(path: str | None, other: str) -> str:
-    """A path relative to the file of checks at the first one."""
-    return other if path is None else os.path.relpath(other, os.path.dirname(os.path.realpath(path)))
-
-
-def _options_of_file(options: Options, query_ids: Any, path: str | None) -> dict[str, Any]:
-    """The options of a file of checks at this path, as it has them."""
-    values = _not_default(options, query_ids)
-    values |= {name: _beside(path, values[name]) for name in FILE_PATHS if name in values}
-    if "columns" in values:
-        values["columns"] = dict(values["columns"])
-    return values
-
-
-def _not_default(options: Options, query_ids: Any) -> dict[str, Any]:
-    """Those of the options that a file may have and that differ from their defaults."""
-    values = {**vars(options), "query_ids": query_ids}
-    return {name: values[name] for name in FILE_OPTIONS if values[name] != Options.table[name].default}
-
-
-def options_in_words(options: Options, ids: str | None) -> dict[str, str]:
-    """The options that are not default, as in a file of checks. ids: the value of --query-ids."""
-    texts = []
-    for option, value in _not_default(options, ids or options.query_ids).items():
-        text = f"{value:.15g}" if isinstance(value, float) else str(value)
-        if isinstance(value, tuple):
-            text = first_names("=".join(map(str, item)) if isinstance(item, tuple) else item for item in value)
-        texts.append(option if value is True else f"{option} = {text}")
-    return {"options": ", ".join(texts)} if texts else {}
-
-
-def _toml(value: Any) -> str:
-    """A value in TOML, whose strings, numbers and lists are as in JSON."""
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {_toml(text)}' for key, text in value.items())} }}"
-    text = json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise GradevalError(f"{value} is not UTF-8 and cannot be written to TOML") from None
-    return text.removesuffix(".0") if isinstance(value, float) else text
-
-
-def _bound(spec: Spec, value: float) -> str:
-    """'>= 0.68' for 0.6865: rounded so that the value is within it."""
-    operator, rounding = ("<=", ROUND_CEILING) if spec.metric.higher_is_better is False else (">=", ROUND_FLOOR)
-    two_digits = Context(prec=2, rounding=rounding).create_decimal(repr(value))
-    return f"{operator} {float(two_digits) + 0.0:.15g}"

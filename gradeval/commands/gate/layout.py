@@ -11,6 +11,7 @@ from typing import Any
 from gradeval.commands.compare.coverage import TOLERANCE
 from gradeval.commands.compare.layout import BOUND
 from gradeval.commands.gate import gate
+from gradeval.commands.gate.checks import ALPHA, MAX_DROP, NO_WORSE, NON_INFERIOR, REQUIRE
 from gradeval.errors import first_names, printable, visible, writing
 from gradeval.records import grouped
 from gradeval.render import Digits
@@ -84,13 +85,13 @@ def _legend(report: gate.GateReport) -> Iterator[str]:
         yield f"R{_subject(report)[1:]}."
     yield from _medians(report)
     if kinds:
-        level = f"{100 * (1 - gate.ALPHA):g} % confidence"
+        level = f"{100 * (1 - ALPHA):g} % confidence"
         yield f"Intervals: {level}, two-sided, paired t-test, uncorrected for the number of checks."
-    if gate.NO_WORSE in kinds:
-        rate = f"{100 * gate.ALPHA / 2:g} %"
-        yield f"Where nothing changed, {rate} of the {gate.NO_WORSE} checks fail by chance."
-    if gate.NON_INFERIOR in kinds:
-        yield f"{gate.NON_INFERIOR} is inconclusive where the interval contains the bound."
+    if NO_WORSE in kinds:
+        rate = f"{100 * ALPHA / 2:g} %"
+        yield f"Where nothing changed, {rate} of the {NO_WORSE} checks fail by chance."
+    if NON_INFERIOR in kinds:
+        yield f"{NON_INFERIOR} is inconclusive where the interval contains the bound."
     if report.has_bounds:
         yield (
             "Bounds: of the margin, over all judgments of the unjudged documents retrieved; a check is "
@@ -104,7 +105,7 @@ def _medians(report: gate.GateReport) -> Iterator[str]:
     """What checks compare with where that is not the baseline, a sentence for each median of a history."""
     metrics = grouped((outcome.median, outcome.check.label) for outcome in report.outcomes if outcome.median)
     for median, labels in metrics.items():
-        yield f"{', '.join(labels)}: {gate.MAX_DROP} compares with the median of {_lines(median)}."
+        yield f"{', '.join(labels)}: {MAX_DROP} compares with the median of {_lines(median)}."
 
 
 def _lines(median: gate.Median) -> str:
@@ -115,7 +116,7 @@ def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
     """The value, the bound and the margin of a check for people."""
     check = outcome.check
     is_share = check.is_of_share
-    is_count = check.kind == gate.REQUIRE and check.spec is not None and check.spec.metric.is_count
+    is_count = check.kind == REQUIRE and check.spec is not None and check.spec.metric.is_count
 
     def text(value: float) -> str:
         if is_share and not math.isnan(value):

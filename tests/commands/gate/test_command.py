@@ -12,8 +12,9 @@ from cli.command import Done, fails, gradeval, query_ids, write_graded
 from helpers import each, error_of
 
 import gradeval as gradeval_package
+from gradeval.commands.gate.checks import KINDS
 from gradeval.commands.gate.command import EPILOG
-from gradeval.commands.gate.gate import KINDS, GateConfig, _bound, open_config, read_config
+from gradeval.commands.gate.configuration import GateConfig, _bound, open_config, read_config
 from gradeval.errors import InputError, OptionError
 
 from .test_gate import AP, LOWER

@@ -15,16 +15,10 @@ from scipy import stats
 
 import gradeval
 from gradeval.commands.gate import layout as ci
+from gradeval.commands.gate.checks import Check, parse_checks
 from gradeval.commands.gate.command import FORMATS
-from gradeval.commands.gate.gate import (
-    Check,
-    CheckOutcome,
-    Coverage,
-    GateConfig,
-    GateReport,
-    WorstQuery,
-    parse_checks,
-)
+from gradeval.commands.gate.configuration import GateConfig
+from gradeval.commands.gate.gate import CheckOutcome, Coverage, GateReport, WorstQuery
 from gradeval.commands.gate.gate import judge as judge_by
 from gradeval.commands.gate.layout import texts, verdict_line
 from gradeval.errors import GradevalError, printable
