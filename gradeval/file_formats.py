@@ -61,8 +61,8 @@ def _is_one_field(line: bytes) -> bool:
 
 def _has_features(line: bytes) -> bool:
     """Whether 'name:value' or a comment follows the first field."""
-    first, _, more = line.replace(b"\t", b" ").partition(b" ")
-    second = more.lstrip(b" ").partition(b" ")[0]
+    first, _, further = line.replace(b"\t", b" ").partition(b" ")
+    second = further.lstrip(b" ").partition(b" ")[0]
     return b"#" in first or second.startswith(b"#") or b":" in second
 
 

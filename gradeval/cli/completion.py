@@ -66,7 +66,7 @@ class Bash(_Typed, click.BashComplete):
 
 
 def _last_word(line: str, breaks: str) -> tuple[int, int, str]:
-    """Where the last word begins, where what bash replaces of it does, and the quote that is open."""
+    """Where the last word begins, where the part of it begins that bash replaces, and the open quote or ''."""
     start = replaced = 0
     quote = ""
     is_escaped = False

@@ -111,8 +111,9 @@ class Job:
 
     def open(self, *read: str, more: Sequence[str] = (), knows_history: bool = True) -> None:
         """Check inputs and output, and find the format. read: files that the command reads, though no argument
-        names them. more: endings written by others, which messages name. knows_history: whether no file could
-        yet name a history, which has labels in any format. Raises UsageError, OptionError.
+        names them. more: endings written by others, which messages name. knows_history: False
+        where a file may still name a history; with one, labels go with any format, so they are not checked yet.
+        Raises UsageError, OptionError.
         """
         self.file = self.output_file(self.output, input_files(*read))
         self.history_file = self._opened_history(*read)

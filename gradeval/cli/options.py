@@ -268,14 +268,16 @@ def _in_lines(flags: str, width: int) -> list[str]:
     return [line.replace("| ", "|") for line in lines]
 
 
-def _fitted(line: str, width: int) -> str:
+def _wrapped_example(line: str, width: int) -> str:
     """A line of examples in this width: a command, its description behind three spaces or below it, or both."""
     from textwrap import wrap
 
+    # before more of a description, before one behind a command, and before a command or a text
     start = re.match(r" {20,}|.*?\S {3,}| *", line)[0]  # type: ignore[index]
     is_command = start.isspace() and line.lstrip().startswith("gradeval ")
+    # \0 stands for a space at which no line ends: within quotes, and between an option and its value
     text = re.sub("'[^']*'", lambda quoted: quoted[0].replace(" ", "\0"), line[len(start) :])
-    text = re.sub("( -[^ ]+) (?=[^-])", "\\1\0", text) if is_command else text  # an option and its value
+    text = re.sub("( -[^ ]+) (?=[^-])", "\\1\0", text) if is_command else text
     below = " " * (len(start) + 4 * is_command)
     room = width - 2 * is_command
     lines = wrap(text, room, initial_indent=start, subsequent_indent=below, break_on_hyphens=False)
@@ -327,7 +329,7 @@ class Command(click.Command):
             width = formatter.width - formatter.current_indent
             for paragraph in paragraphs:
                 lines = paragraph.split("\n")
-                lines = [_fitted(line, width) for line in lines] if lines[0] == "\b" else lines
+                lines = [_wrapped_example(line, width) for line in lines] if lines[0] == "\b" else lines
                 formatter.write_paragraph()
                 formatter.write_text("\n".join(lines))
 

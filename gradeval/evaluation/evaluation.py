@@ -133,8 +133,9 @@ class Evaluation:
 
     def _results(self) -> Results:
         """The results of no runs."""
-        source, letor, plan = self._judged.source, self._judged.letor, self.plan
-        groups = letor.groups if letor else None
+        plan = self.plan
+        source = self._judged.source
+        groups = self._judged.letor.groups if self._judged.letor else None
         hashes = plan.hashes or plan.hashes_qrels
         return Results(
             self.qrels.path,
@@ -233,7 +234,8 @@ class Evaluation:
 
     def _opened_runs(self, waiting: _Waiting, position: int) -> Sequence[_Opened]:
         """A run, or those of a file."""
-        (label, run), name_by_path = waiting.runs[position], waiting.names[position]
+        label, run = waiting.runs[position]
+        name_by_path = waiting.names[position]
         if isinstance(run, FailedRun):
             return [run]
         first_path = next(iter(name_by_path))

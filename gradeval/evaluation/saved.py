@@ -470,14 +470,15 @@ def outcomes_of_saved(
 
 def _result_of(saved: SavedResult, run: SavedRun, name: str, setting: EvaluationSetting) -> RunResult:
     """Raises InputError."""
-    path, chosen, options = saved.path, setting.chosen, setting.plan.options
+    path = saved.path
+    options = setting.plan.options
     queries = setting.queries
-    position = {query: q for q, query in enumerate(queries) if chosen[q]}
+    position = {query: q for q, query in enumerate(queries) if setting.chosen[q]}
     unknown = [query for query in run.queries if query not in position]
     if unknown:
         of_run = f"query {named(unknown[0])} of run {named(run.name)}"
         raise InputError(path, f"{of_run} is not among those of {setting.qrels.path} that are evaluated")
-    result = run.placed(setting.plan.specs, [position[query] for query in run.queries], len(chosen))
+    result = run.placed(setting.plan.specs, [position[query] for query in run.queries], len(queries))
     counted = setting.counted(result.counted)
     for q in np.flatnonzero(counted & ~result.counted)[:1]:
         message = f"run {named(run.name)} has no values of query {named(queries[q])}"

@@ -49,8 +49,8 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
     if not kinds:
         lines = islice(_data_lines(source), _LINES)
         kind = _of_line(next(lines))
-        other = format_of(kind).may_be
-        return other if other and any(_is_line(other, line) for line in lines) else kind
+        may_be = format_of(kind).may_be
+        return may_be if may_be and any(_is_line(may_be, line) for line in lines) else kind
     if len(kinds) > 1:
         hint = f"Give its format: --run-format {' or '.join(kinds)}"
         hint += ", or --qrels-format trec" if "trec" in kinds else ""

@@ -208,14 +208,14 @@ def _parts(source: Source, offset: int) -> Iterator[_Part]:
         text = np.concatenate([text, chunk[offset:]])
         offset = max(0, offset - len(chunk))
         quotes = _string_quotes(text)
-        at, depth = _braces(text, quotes)
-        query_ends = at[(depth == 1) & (_STEP[text[at]] < 0)]
+        braces, depth = _braces(text, quotes)
+        query_ends = braces[(depth == 1) & (_STEP[text[braces]] < 0)]
         is_closed = bool((depth == 0).any())
         if not is_closed and not len(query_ends):
             continue
-        end = int(at[depth == 0][0]) if is_closed else int(query_ends[-1]) + 1
+        end = int(braces[depth == 0][0]) if is_closed else int(query_ends[-1]) + 1
         members, remaining = text[:end], text[end:].copy()
-        opens = at[(depth == 2) & (text[at] == _OPEN) & (at < end)]
+        opens = braces[(depth == 2) & (text[braces] == _OPEN) & (braces < end)]
         problems = _repeated(members, quotes, opens, seen, skipped)
         if is_closed and any(behind.tobytes().strip(_SPACE) for behind in chain([remaining[1:]], chunks)):
             message = "there is more after the end of the JSON object"

@@ -154,7 +154,8 @@ def tokenize(text: Bytes, also: Ints | None = None) -> Tokens:
 
 def unreadable(block: Block, cr_separates: bool = False) -> LineProblems | None:
     """Why the lines of a block cannot be read, None where they can. cr_separates: fields, as spaces do."""
-    problem, characters = not_text(block), block.text
+    problem = not_text(block)
+    characters = block.text
     behind = characters[np.flatnonzero(characters[:-1] == CR) + 1]
     if problem is None and not cr_separates and ((behind != LF) & (behind != CR)).any():
         text = characters.tobytes()

@@ -17,7 +17,10 @@ def records_of(data: Any) -> Sequence[Mapping[str, Any]] | None:
     """The records of a list of dicts, or of a dict of columns; None for other data."""
     if isinstance(data, Mapping):
         columns = list(data.values())
-        is_table = len(columns) > 2 and all(isinstance(column, (list, tuple, np.ndarray)) for column in columns)
+        # of queries, of documents, and of grades or scores
+        is_table = len(columns) >= 3 and all(
+            isinstance(column, (list, tuple, np.ndarray)) for column in columns
+        )
         if not is_table or len({len(column) for column in columns}) > 1 or not are_names([*data]):
             return None
         return [dict(zip(data, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -303,10 +303,10 @@ def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
 @cache
 def load() -> None:
     """Import all built-in families, and put their metrics in the order of the families."""
-    ours = [metric for module in modules() for metric in import_family(module)]
+    built_in = [metric for module in modules() for metric in import_family(module)]
     of_plugins = [metric for metric in REGISTRY.values() if not metric.is_ours]
     REGISTRY.clear()
-    REGISTRY.update({metric.name: metric for metric in ours + of_plugins})
+    REGISTRY.update({metric.name: metric for metric in built_in + of_plugins})
 
 
 def import_family(family: str) -> list[Metric]:

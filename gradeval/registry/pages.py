@@ -37,7 +37,8 @@ _RETURNS = re.compile(r"^Returns .*?^(Source: )", re.MULTILINE | re.DOTALL)  # f
 
 
 def table(family: str = "", word: str = "", graded: bool = False, *, width: int | None = None) -> str:
-    """The metrics with their summaries, by family; then the groups. Raises MetricError if there are none.
+    """The metrics with their summaries, by family; then the groups, if these are all metrics, or what to use
+    instead of those in `word` that there are not. Raises MetricError if there are none.
     family: part of the name of a family. word: part of a name or of the text of the page, for those metrics
     only, the best matches first. graded: those only that distinguish grades above the relevance threshold.
     width: of the lines, None for any.
@@ -47,16 +48,12 @@ def table(family: str = "", word: str = "", graded: bool = False, *, width: int 
     if graded:
         metrics = [metric for metric in metrics if is_graded(metric)]
     # the best-known families come first in the registry
-    parts = {f"best matches of '{word}' first": _matches(word, metrics)} if word else by_group(metrics)
-    rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in parts.items()}
-    absent = [f"{part}: {ABSENT[fold(part)]}" for part in word.split() if fold(part) in ABSENT]
+    groups = {f"best matches of '{word}' first": _matches(word, metrics)} if word else by_group(metrics)
+    rows = {name: [(metric.name, metric.summary) for metric in group] for name, group in groups.items()}
+    absent = [f"{name}: {ABSENT[fold(name)]}" for name in word.split() if fold(name) in ABSENT]
     if not any(rows.values()):
-        elsewhere = "".join(f". {text}" for text in absent)
-        raise MetricError(
-            "no metric fits all of these",
-            hint=f"'gradeval metrics' lists them, \"gradeval guide --search {quote(word)}\" searches the guide"
-            + elsewhere,
-        )
+        hint = f"'gradeval metrics' lists them, \"gradeval guide --search {quote(word)}\" searches the guide"
+        raise MetricError("no metric fits all of these", hint=". ".join([hint, *absent]))
     text = listed(rows, has_groups=not (family or word or graded), width=width)
     return "\n".join([text, *(hanging(line, 0, width) for line in absent)])
 

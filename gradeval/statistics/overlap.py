@@ -349,23 +349,25 @@ def first_ranks(pairs: RankedPairs, cutoffs: Sequence[int]) -> Mapping[str, Floa
     the second list has in its first k, lost@k: only the first list; up@k, down@k: in both, at a smaller or
     larger rank of the second. same@1 is there for any cutoffs. Unit free, or counts.
     """
-    parts = [_first_ranks(part, cutoffs) for part in pairs.parts(max(cutoffs))]
+    parts = [_first_ranks_of_part(part, cutoffs) for part in pairs.parts(max(cutoffs))]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _first_ranks(pairs: RankedPairs, cutoffs: Sequence[int]) -> Mapping[str, Floats]:
+def _first_ranks_of_part(pairs: RankedPairs, cutoffs: Sequence[int]) -> Mapping[str, Floats]:
+    """first_ranks() of a part of the pairs: their numbers at all depths are in memory."""
     width = max(cutoffs)
     rows = pairs.within(width)
-    (old, new), query = pairs.ranks[:, rows], pairs.query[rows]
-    both = pairs.counted_to(np.maximum(old, new), width, rows)
+    old, new = pairs.ranks[:, rows]
+    query = pairs.query[rows]
+    common_to = pairs.counted_to(np.maximum(old, new), width, rows)
     longest = pairs.lengths.max(axis=0)
     at_most = np.minimum(np.arange(1, width + 1), longest[:, None])
-    overlap = np.where(at_most > 0, both / np.maximum(at_most, 1), 1.0)
+    overlap = np.where(at_most > 0, common_to / np.maximum(at_most, 1), 1.0)
     in_place = pairs.counted_to(old[old == new], width, rows[old == new])
     values: dict[str, Floats] = {}
     for k in dict.fromkeys([1, *cutoffs]):
         retrieved = np.minimum(pairs.lengths, k)
-        common = both[:, k - 1]
+        common = common_to[:, k - 1]
         is_even = retrieved[0] == retrieved[1]
         within = np.maximum(old, new) <= k
         measures = {

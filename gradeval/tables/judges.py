@@ -52,7 +52,7 @@ def _judgments_of(judge: bytes, rows: list[Columns], options: Options) -> Opened
     name = judge.decode("utf-8", "surrogateescape") or "''"
     parts = []
     for part in rows:
-        is_own = np.array([other == judge for other in part.subtopics.tolist()], np.bool_)
+        is_own = np.array([name_of_row == judge for name_of_row in part.subtopics.tolist()], np.bool_)
         parts.append(part.take(is_own).replace(subtopic=None))
     as_read = Qrels.of(name, parts)
     return OpenedQrels(as_read, as_read.evaluated(options))

@@ -120,10 +120,10 @@ def _ranks(data: Nested, scores: Floats, hits: _Hits, names: Texts, ties: str) -
     [tied] = is_tied.nonzero()
     if not len(tied):
         return rank, Ties(tied, tied, tied)
-    ends = segments.ties(ordered).ends
+    tie_ends = segments.ties(ordered).ends
     top = rank[tied]
     first = above[tied] + 1
-    last = ends[ends.searchsorted(first, "right")] - 1
+    last = tie_ends[tie_ends.searchsorted(first, "right")] - 1
     row = hits.row[tied]
     columns = (hits.query[tied], first, last, hits.score[tied])
     tied_hits = zip(*(column.tolist() for column in columns), map(names.__getitem__, row.tolist()), strict=True)

@@ -425,8 +425,8 @@ class JudgmentRows(_Repeated, eq=False):
                 document += f" of query {shown(self.qrels.queries[query])}"
                 where = "" if line[row] < 0 else " in this line"
             if same_grade:
-                place = f",{where}," if where else ""
-                return f"{document} is judged before{place} with the same grade"
+                in_commas = f",{where}," if where else ""
+                return f"{document} is judged before{in_commas} with the same grade"
             return f"{document} has grade {grade[row]:g} here and {grade[before]:g} before{where}"
 
         # the first one says what to do about all
@@ -503,7 +503,8 @@ MERGE_HINT = "--merge mean (in Python merge='mean') makes one grade of several"
 
 def merged_grades(judgments: Segments, grade: Floats, rule: str) -> Floats:
     """One grade for each segment, of one row or more, by a rule of options.MERGES."""
-    starts, size = judgments.starts, judgments.lengths
+    starts = judgments.starts
+    size = judgments.lengths
     if rule == "first":
         return grade[starts]
     if rule == "max":

@@ -57,8 +57,8 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
         return run
     run = as_file(run, "run")
     check_inputs([("run", run)], chosen)
-    opened, *further = open_all([("run", run)], NOTHING_JUDGED, chosen)
+    opened_run, *further = open_all([("run", run)], NOTHING_JUDGED, chosen)
     if further:
         raise OptionError(f"features must be the one feature of {source_of(run).name} that is the run")
-    columns = joined(opened.opened(), chosen.jobs or default_jobs())
-    return RunTable(opened.path if is_path(run) else None, columns, opened.ties, opened.collapse)
+    columns = joined(opened_run.opened(), chosen.jobs or default_jobs())
+    return RunTable(opened_run.path if is_path(run) else None, columns, opened_run.ties, opened_run.collapse)

@@ -98,11 +98,12 @@ def bounded_differences(
     setting, runs = results.setting, results.runs
     if setting is None or not any(runs[a].reduced and runs[b].reduced for a, b in pairs):
         raise _without_ids(results)
-    rows = [*map({query: q for q, query in enumerate(setting.queries)}.__getitem__, results.queries)]
+    position = {query: q for q, query in enumerate(setting.queries)}
+    rows = np.array([position[query] for query in results.queries], np.int64)
     of_pairs = difference_bounds(setting, [run.reduced for run in runs], specs, pairs)
     first_ranks = [_first_ranks(spec, setting.plan.options.depth) for spec in specs]
     bounded = {
-        (runs[a].name, runs[b].name): BoundedDifference(bounds, first_ranks).taken(np.array(rows, np.int64))
+        (runs[a].name, runs[b].name): BoundedDifference(bounds, first_ranks).taken(rows)
         for (a, b), bounds in zip(pairs, of_pairs, strict=True)
     }
     notices = [Notice(NoticeKind.IDS_UNKNOWN, run.name, 1) for run in runs if run.reduced is None]

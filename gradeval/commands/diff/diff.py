@@ -242,7 +242,8 @@ def _run_diff(
     run: ComparedRun, compared: Compared, options: DiffOptions, qrels: Qrels, levels: GradeLevels | None
 ) -> tuple[tuple[str, ...], RunDiff]:
     """The names of the measures, and their values. levels: by which documents that moved are counted."""
-    baseline, in_both = compared.baseline, compared.in_both(run)
+    baseline = compared.baseline
+    in_both = compared.in_both(run)
     counts = {} if levels is None else moved_by_grade(baseline, run, qrels, levels, options.k)
     values = np.concatenate([run.values, *(count[None] for count in counts.values())])[:, in_both]
     lowest = in_both[np.argsort(values[0], kind="stable")][: options.worst]

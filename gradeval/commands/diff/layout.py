@@ -131,6 +131,6 @@ def _side_by_side(diff: Diff, run: RunDiff, changed: ChangedQuery, digits: Digit
 
     pairs = enumerate(zip_longest(changed.old, changed.new), 1)
     rows = [(str(rank), *cells(old), *cells(new)) for rank, (old, new) in pairs]
-    left = frozenset(c for c, column in enumerate(["id", *shown, *shown]) if column in ("id", "title"))
+    left_columns = frozenset(c for c, column in enumerate(["id", *shown, *shown]) if column in ("id", "title"))
     title = f"Query {visible(changed.query)}: RBO {doc.number(changed.rbo, digits)}"
-    return doc.Grid(title, tuple(head), rows, left_columns=left)
+    return doc.Grid(title, tuple(head), rows, left_columns=left_columns)

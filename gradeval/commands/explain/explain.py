@@ -48,7 +48,7 @@ from gradeval.tables.load import (
     with_feature_runs,
 )
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.reduction import reduce_columns
+from gradeval.tables.reduction import Reduced, reduce_columns
 from gradeval.tables.terms import DiscountedTerms, RelevanceFunction, Terms
 
 if TYPE_CHECKING:
@@ -533,13 +533,7 @@ def _of_run(
     columns = run.rows(lambda block: block.of_queries(queries), options.jobs or default_jobs())
     reduced = reduce_columns(columns, qrels, run.ties, run.path, run.collapse)
     columns = run.collapse.columns(columns) if run.collapse else columns
-    excluded = [Notice(NoticeKind.EXCLUDED, "", reduced.excluded)] if reduced.excluded else []
-    of_run = chain(rank_notices(reduced.ranks), excluded, qrels_notices(qrels, reduced, options))
-    notices = (
-        *qrels_notices_for(qrels, specs),
-        *unscaled_notices(qrels.path, qrels.scale, specs),
-        *Notices(of_run).renamed(name),
-    )
+    notices = _notices(name, qrels, reduced, specs, options)
     judged_qrels, reduced = completed(qrels, reduced, options.depth)
     scores = scored(Judge(judged_qrels, reduced, options)(positions), specs)
     whole_run = Judge(judged_qrels, reduced, options.replace(depth=None, judged_only=False))
@@ -548,16 +542,37 @@ def _of_run(
     for q, query, values, empty in rows:
         table = whole_run(np.array([q]))
         documents, judged = _documents(run, qrels, q, table, columns)
-        of_query: dict[str, Any] = {"qrels": qrels.path, "run": name, "query": query, "documents": documents}
         in_qrels = int(qrels.offsets[q + 1] - qrels.offsets[q])
-        of_query["assumed"] = frozenset(document.id for document in [*judged.values()][in_qrels:])
-        of_query |= {"ties": run.ties, "options": options_used, "notices": notices}
+        assumed = [*judged.values()][in_qrels:]  # these follow those of the qrels
+        of_query: dict[str, Any] = {
+            "qrels": qrels.path,
+            "run": name,
+            "query": query,
+            "documents": documents,
+            "assumed": frozenset(document.id for document in assumed),
+            "ties": run.ties,
+            "options": options_used,
+            "notices": notices,
+        }
         of_metrics = []
         for spec, value, is_empty in zip(specs, values, empty, strict=True):
             names = str(spec), spec.display
             basis = Explanation(*names, value=value, is_empty=is_empty, cutoff=spec.cutoff, **of_query)
             of_metrics.append(_made_of(basis, spec, table, options, judged))
         yield of_metrics
+
+
+def _notices(
+    name: str, qrels: Qrels, reduced: Reduced, specs: Sequence[Spec], options: Options
+) -> tuple[Notice, ...]:
+    """About the qrels, and about the run of this name."""
+    excluded = [Notice(NoticeKind.EXCLUDED, "", reduced.excluded)] if reduced.excluded else []
+    of_run = chain(rank_notices(reduced.ranks), excluded, qrels_notices(qrels, reduced, options))
+    return (
+        *qrels_notices_for(qrels, specs),
+        *unscaled_notices(qrels.path, qrels.scale, specs),
+        *Notices(of_run).renamed(name),
+    )
 
 
 def titles_of(text: Any, documents: Set[str]) -> Mapping[str, str]:

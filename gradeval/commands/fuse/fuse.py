@@ -155,8 +155,8 @@ def fuse(runs: Any, qrels: Any = None, **options: Unpack[FuseKeywords]) -> Fusio
 def fused(
     qrels: Any, runs: Runs, options: FuseOptions, evaluation: Options
 ) -> tuple[Fusion, Iterator[Columns]]:
-    """What is fused, with weights that are chosen where these are tuned; and its rows, whole queries at a time,
-    which it has not yet. Raises GradevalError.
+    """The fusion without its rows, and these, computed as they are taken, whole queries at a time. The weights
+    are chosen at once where they are tuned. Raises GradevalError.
     """
     if options.tune is not None and qrels is None:
         raise OptionError("tune needs qrels", "tune", "qrels")

@@ -44,13 +44,13 @@ def names_in(means: Sequence[Mean], path: str, metrics: Metrics) -> list[str]:
     """The names of the chosen metrics in a history; its own names need be no metric's: measures of rankings.
     Raises MetricError.
     """
-    own = {mean.metric.lower(): mean.metric for mean in means}
-    texts = single_names(metrics)
-    names = [own[name.lower()] for name in texts if name.lower() in own]
-    if unknown := [name for name in texts if name.lower() not in own]:
+    recorded = {mean.metric.lower(): mean.metric for mean in means}
+    asked = single_names(metrics)
+    names = [recorded[name.lower()] for name in asked if name.lower() in recorded]
+    if unknown := [name for name in asked if name.lower() not in recorded]:
         names += map(str, parse(unknown))
-    if missing := [name for name in names if name not in own.values()]:
-        raise MetricError(f"{missing[0]} is not in {path}", hint="there are " + ", ".join(own.values()))
+    if missing := [name for name in names if name not in recorded.values()]:
+        raise MetricError(f"{missing[0]} is not in {path}", hint="there are " + ", ".join(recorded.values()))
     return names or list(map(str, parse(metrics)))  # which is the error of no metrics
 
 
@@ -79,9 +79,9 @@ def tables_of(series: Series) -> list[StudyTable]:
             if before:
                 segment += 1
                 changes.append((*label, changed(before, mean.signature)))
-            more = mean.low, mean.high, mean.n, mean.judged, mean.bound
-            known = (None if number is None or math.isnan(number) else number for number in more)
-            rows.append((*label, mean.value, *known, mean.verdict, segment))
+            details = mean.low, mean.high, mean.n, mean.judged, mean.bound
+            numbers = (None if number is None or math.isnan(number) else number for number in details)
+            rows.append((*label, mean.value, *numbers, mean.verdict, segment))
     title = "Where the signatures differ"
     return [
         StudyTable("history", "Means of each entry", _COLUMNS, rows, shown=False),

@@ -368,7 +368,8 @@ def curve(
     results = evaluated or accepted(
         evaluate_all(Plan(specs, chosen), *with_saved(qrels, separate_runs(runs))), errors
     )
-    panels, rows = [], list[Row]()
+    panels = []
+    rows = list[Row]()
     for metric, of_metric in curves.items():
         of_runs = [_means_at(results, r, of_metric, confidence) for r in range(len(results.runs))]
         panels.append(_curve_panel(metric, results, of_runs, log))
@@ -455,18 +456,18 @@ def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
     """The curves that metrics stand for. Raises MetricError, OptionError."""
     curves: Curves = {}
     for spec in _curve_specs(metrics, at):
-        value = _cutoff(spec)
-        if not tables.is_averaged(spec) or value is None:
+        cutoff = _cutoff(spec)
+        if not tables.is_averaged(spec) or cutoff is None:
             raise MetricError(f"{spec}: a curve needs a metric with a cutoff, whose mean over queries is taken")
-        curves.setdefault(_without_cutoff(spec), {})[value] = spec
+        curves.setdefault(_without_cutoff(spec), {})[cutoff] = spec
     if not curves:
         raise MetricError("no metrics given", hint="for example nDCG")
-    for without, by_value in curves.items():
-        if len(by_value) < 2:
-            [spec] = by_value.values()
-            hint = f"for example {without}@5,10,20"
+    for metric, by_cutoff in curves.items():
+        if len(by_cutoff) < 2:
+            [spec] = by_cutoff.values()
+            hint = f"for example {metric}@5,10,20"
             raise MetricError(f"{spec}: a curve needs two cutoffs or more", hint=hint)
-        curves[without] = dict(sorted(by_value.items()))
+        curves[metric] = dict(sorted(by_cutoff.items()))
     return curves
 
 
@@ -802,14 +803,17 @@ def _intervals(panel: Panel, digits: Digits) -> Grid:
     low, high = _ends(columns)
     rows = []
     for name, numbers in zip(means.names, columns.T.tolist(), strict=True):
-        places = [round((WIDTH // 2) * (x - low) / ((high - low) or 1.0)) for x in numbers if not math.isnan(x)]
+        defined = (
+            x for x in numbers if not math.isnan(x)
+        )  # the mean alone, or none, where there is no interval
+        positions = [round((WIDTH // 2) * (x - low) / ((high - low) or 1.0)) for x in defined]
         texts = (number(x, digits) for x in numbers)
-        rows.append((visible(name), _drawn_interval(*places), *texts))
+        rows.append((visible(name), _drawn_interval(*positions), *texts))
     return Grid(visible(panel.x.label), ("run", "interval", "mean", "low", "high"), rows, labels=2)
 
 
 def _drawn_interval(mean: int | None = None, *limits: int) -> str:
-    """├──●──┤ with its characters at these places."""
+    """├──●──┤ with its characters at these positions: ● alone without limits, nothing without a mean."""
     if mean is None:
         return ""
     first, last = limits or (mean, mean)

@@ -216,7 +216,8 @@ class _OpenQuery:
 
     def __init__(self, query: int, rows: Ints, difference: OfDocuments) -> None:
         """rows: of the documents, by id."""
-        self.query, self._difference = query, difference
+        self.query = query
+        self._difference = difference
         documents = difference.segments.offsets[query : query + 2]
         coefficients = difference.coefficient[slice(*documents.tolist())]
         weight = difference.weight(coefficients).round(_SAME)
@@ -267,7 +268,8 @@ class _OpenQuery:
 
     def judge(self) -> int:
         """The first document has the grade 0 from now on; its row."""
-        row, self.low = int(self.rows[0]), float(self._next[0])
+        row = int(self.rows[0])
+        self.low = float(self._next[0])
         self._next = self._next[1:]
         self._take(slice(1, None))
         return row

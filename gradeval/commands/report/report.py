@@ -699,8 +699,8 @@ def _table(
     ranks = explanation.first_ranks
     index = {name: d for d, (name, _) in enumerate(query.documents)}
     # the script prints differences of these, so they have more digits
-    more = digits if digits == "full" else digits + 3
-    added = {document.id: number(adds, more) for document, adds in explanation.contributions.items()}
+    more_digits = digits if digits == "full" else digits + 3
+    added = {document.id: number(adds, more_digits) for document, adds in explanation.contributions.items()}
     positions = [
         blocks.setdefault(json.dumps(_block(block)), len(blocks))
         for block in details(explanation, ranks, digits)

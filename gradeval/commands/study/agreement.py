@@ -301,14 +301,17 @@ def _findings(
     separated = [separated_pairs(of_metric, options, sampling) for of_metric in values]
     names = [*map(str, specs)]
     systems = [run.result.name for run in runs]
-    power, of_halves, of_factors, of_systems = list[Row](), list[Row](), list[Row](), list[Row]()
+    power = list[Row]()
+    of_halves = list[Row]()
+    of_factors = list[Row]()
+    of_systems = list[Row]()
     for m, name in enumerate(names):
         pairs = separated[m]
         power.append((name, len(pairs), int(pairs.sum()), float(pairs.mean())))
         of_halves.append((name, *halves(values[m], options.splits, options.seed), options.seed))
-        for factor, other in zip(options.rescale, rescaled, strict=True):
-            tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
-            of_factors.append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
+        for factor, scaled in zip(options.rescale, rescaled, strict=True):
+            tau = kendall_tau(levels_of(means[m]), levels_of(scaled[m]))
+            of_factors.append((name, factor, float(np.abs(scaled[m] - means[m]).max()), tau))
         of_systems += ((name, *row) for row in zip(systems, means[m].tolist(), strict=True))
     columns = ("metric", *HalvesAgreement._fields, "seed")
     changes = ("metric", "factor", "change", "tau")

@@ -86,9 +86,9 @@ def _show(
 
 def _about_empty(study: Study) -> Iterator[str]:
     """A note where the table that is printed has no rows, as that of pairs of metrics has for one."""
-    first, *others = study.data.values()
+    first, *further = study.data.values()
     if not first.rows:
-        tables = ", ".join(table.name for table in others if table.rows)
+        tables = ", ".join(table.name for table in further if table.rows)
         yield f"note: the table {first.name} ({first.title}) has no rows; --table has others: {tables}"
 
 
