@@ -44,14 +44,14 @@ def _separate(runs: Any) -> Iterator[LabelledRun]:
         if shapes.records_of(runs) is None and not _are_rankings(runs) and _has_runs(runs):
             yield from ((str(name), run) for name, run in runs.items())
         else:
-            yield None, runs
+            yield from _files(runs)
     else:
         items = _listed(runs)
         is_run = bool(items) and (is_row(items[0]) or _is_record(items[0]))
         if isinstance(runs, (set, frozenset)) and not is_run:
             hint = "Give runs as a list, and a ranking as {query: [document, …]}"
             raise InputError("runs", f"{described(runs)} is a set, which has no order", hint=hint)
-        yield from [(None, items)] if is_run else chain.from_iterable(map(_files, items))
+        yield from _files(items) if is_run else chain.from_iterable(map(_files, items))
 
 
 def _are_rankings(mapping: Mapping[Any, Any]) -> bool:
@@ -120,7 +120,8 @@ def _listed(runs: Any) -> list[Any]:
 
 
 def _files(run: Any) -> list[LabelledRun]:
-    """The files of a directory or a pattern, the runs of a frame with a column of them, or the run itself."""
+    """The files of a directory or a pattern, the runs of a table with a column of them, or the run itself."""
+    from gradeval.formats import shapes
     from gradeval.formats.memory import RUN_NAMES, is_frame, is_lazy, is_ranx
 
     if isinstance(run, (str, bytes, os.PathLike)):
@@ -131,7 +132,25 @@ def _files(run: Any) -> list[LabelledRun]:
         names = getattr(run, "column_names", None)  # of pyarrow, whose columns are data
         if RUN_NAMES in (names if isinstance(names, list) else list(getattr(run, "columns", ()))):
             return _runs_of(run, RUN_NAMES)
+        return [(None, run)]
+    if RUN_NAMES in (fields := load.field_names(run)):
+        return _runs_of_records([dict(zip(fields, row, strict=True)) for row in run], RUN_NAMES)
+    records = shapes.records_of(run) or ()
+    if any(RUN_NAMES in record for record in records):
+        return _runs_of_records(records, RUN_NAMES)
     return [(None, run)]
+
+
+def _runs_of_records(records: Sequence[Mapping[str, Any]], column: str) -> list[LabelledRun]:
+    """The runs of records, as _runs_of() has those of a frame. Raises InputError."""
+    from gradeval.formats.memory import is_missing
+
+    runs: dict[str, list[Mapping[str, Any]]] = {}
+    for row, record in enumerate(records, 1):
+        if is_missing(name := record.get(column)):
+            raise InputError("runs", f"the {column} (column {column}) is missing", line=row)
+        runs.setdefault(str(name), []).append({key: record[key] for key in record if key != column})
+    return [*runs.items()]
 
 
 def _runs_of(frame: Any, column: str) -> list[LabelledRun]:

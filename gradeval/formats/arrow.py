@@ -35,7 +35,7 @@ from gradeval.formats.write import Content, utf8_only
 from gradeval.options import Options
 
 _DIGITS = 100  # more than a decimal of 256 bits has
-_ONE_OF_FRAME = "Give evaluate() the frame without a name, or select the rows of one run"
+_ONE_OF_ROWS = "Give evaluate() the rows without a name, or select the rows of one run"
 _Values = Callable[[str], memory.ColumnValues]
 
 
@@ -433,7 +433,7 @@ def of_columns(
     run = first_run(three.columns(range(1))) if chosen.run else b""
 
     def finished(read: Columns) -> Columns:
-        return chosen.finished(only_run(read, run, _ONE_OF_FRAME) if chosen.run else read)
+        return chosen.finished(only_run(read, run, _ONE_OF_ROWS) if chosen.run else read)
 
     three.finished = finished
     return three

@@ -524,20 +524,17 @@ def feature_names(path: str, feature: int, label: str | None, options: Options) 
 
 
 def _of_dicts(records: Sequence[Mapping[str, Any]], path: str, number: str, options: Options) -> Data:
-    """Records, by the names of columns."""
-    from gradeval.formats import memory
-    from gradeval.formats.csv import ARGUMENT, choose
+    """Records, by the names of columns, as a data frame with these."""
+    from gradeval.formats import arrow, memory
+
+    def values(name: str) -> memory.ColumnValues:
+        for line, record in enumerate(records, 1):
+            if name not in record:
+                raise InputError(path, f"the record has no {named(name)}", line=line)
+        return memory.Objects([record[name] for record in records])
 
     names = [*dict.fromkeys(name for record in records for name in record)]
-    chosen = choose(names, number, dict(options.columns), path, ARGUMENT)._replace(run="")
-    for place, record in enumerate(records, 1):
-        if missing := [name for name in chosen.names if name not in record]:
-            raise InputError(path, f"the record has no {named(missing[0])}", line=place)
-    columns = [[record[name] for record in records] for name in chosen.names]
-    if chosen.is_negated:
-        columns[2] = [-value for value in columns[2]]
-    labels = memory.QUERY, memory.DOCUMENT, number, memory.SUBTOPIC
-    return memory.Three(path, [*map(memory.Objects, columns)], labels)
+    return arrow.of_columns(names, values, path, number, dict(options.columns))
 
 
 def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -> Data:

@@ -1,5 +1,6 @@
 """Shapes that people have: records, columns, rankings in order, sets of relevant documents."""
 
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,26 @@ def test_all_shapes_are_read_alike() -> None:
         {"query": q, "document": d, "rank": n} for q, own in rankings().items() for n, d in enumerate(own, 1)
     ]
     np.testing.assert_array_equal(gradeval.evaluate(QRELS, by_rank, METRICS).means, expected)
+
+
+def test_a_column_run_names_the_runs() -> None:
+    first = [{"run": "x", **row} for row in records(RUN, "score")]
+    rows = [*first, *({**row, "run": "y"} for row in first[::2])]
+    fields = namedtuple("fields", rows[0])  # type: ignore[misc]
+    several: list[Any] = [rows, columns(rows), [fields(**row) for row in rows]]
+    expected = gradeval.evaluate(QRELS, {"x": RUN, "y": {"q1": {"b": 3.0, "d": 1.0}}}, METRICS)
+    second = "the column run names a second run .'y'., after 'x'. Give evaluate"
+    for runs in several:
+        results = gradeval.evaluate(QRELS, runs, METRICS)
+        assert [run.name for run in results.runs] == ["x", "y"]
+        np.testing.assert_array_equal(results.means, expected.means)
+        raises(gradeval.InputError, f"run:5: {second}", gradeval.read_run, runs)
+        raises(gradeval.InputError, f"z:5: {second}", gradeval.evaluate, QRELS, {"z": runs}, "AP")
+    for runs in (first, columns(first)):
+        [run] = gradeval.evaluate(QRELS, runs, "AP").runs
+        assert run.name == "x"
+    rows[2]["run"] = None
+    raises(gradeval.InputError, "runs:3: the run .column run. is missing", gradeval.evaluate, QRELS, rows, "AP")
 
 
 def test_what_is_wrong_with_them() -> None:
