@@ -237,6 +237,12 @@ class Qrels(Record, eq=False):
         """A 64-bit key for each document, (N,)."""
         return self.documents.keys()
 
+    def keys_of(self, rows: Ints) -> Words:
+        """Those of some of the documents, (n,), made again where ids are short and not all are kept."""
+        if "keys" in self.__dict__ or not self.short_documents:
+            return self.keys[rows]
+        return self.documents.take(rows).keys()
+
     @cached_property
     def short_documents(self) -> bool:
         return self.documents.short

@@ -264,11 +264,12 @@ def _pair_up(lines: RunLines, qrels: Qrels, row: Ints, segment: Ints) -> _Pairs:
     again, first = table.again, table.first
     if len(again):
         again, first = repeats(table, lines.documents, _query_of(lines))
-    at = table.find(qrels.keys[row] + salt[segment])
+    wanted = qrels.keys_of(row)
+    at = table.find(wanted + salt[segment])
     hit = np.flatnonzero(at >= 0)
     at = at[hit]
     if lines.documents.short and qrels.short_documents:
-        same = keys[at] == qrels.keys[row[hit]]
+        same = keys[at] == wanted[hit]
     else:
         same = qrels.documents.same(row[hit], lines.documents, at)
     if len(again) < len(table.again) or not same.all():  # different documents have one key: not seen so far
@@ -386,14 +387,14 @@ class _Order(Record, eq=False):
 
 def ranked_lines(lines: RunLines, ties: str) -> _Order:
     """The lines of whole queries by rank. ties: as in find(), but those that need grades."""
-    rows = np.arange(len(lines.score))
-    is_tied = np.zeros(len(rows), bool)
+    is_tied = np.zeros(len(lines.score), bool)
     if lines.by_score is None:
-        return _Order(rows, is_tied)
+        return _Order(np.arange(len(is_tied)), is_tied)
     is_tied[lines.by_score.repeated] = True
-    position, _ = _positions(lines, rows, np.zeros(len(rows)), ties)
-    line = np.empty_like(rows)
-    line[position] = rows
+    line = lines.by_score.line.copy()
+    tied = line[is_tied | np.append(is_tied[1:], False)]
+    position, _ = _positions(lines, tied, np.zeros(len(tied)), ties)
+    line[position] = tied
     return _Order(line, is_tied)
 
 
@@ -433,13 +434,13 @@ def _sorted(lines: RunLines) -> _Sorted | None:
 def _tied(by_score: _Sorted, hit_position: Ints) -> Ties:
     """Which hits are tied, and the first and the last position with the score of each of these."""
     repeated = by_score.repeated
-    is_tied = np.zeros(len(by_score.line) + 1, bool)  # with the line before it
-    is_tied[repeated] = True
+    is_tied = np.zeros(len(by_score.line), bool)
+    is_tied[repeated] = is_tied[repeated - 1] = True
     is_end = np.ones(len(repeated) + 1, bool)  # of a group, between these lines
     is_end[1:-1] = repeated[1:] > repeated[:-1] + 1
     first_in_group = repeated[is_end[:-1]] - 1
     last_in_group = repeated[is_end[1:]]
-    hit = np.flatnonzero(is_tied[hit_position] | is_tied[hit_position + 1])
+    hit = np.flatnonzero(is_tied[hit_position])
     group = np.searchsorted(last_in_group, hit_position[hit])
     return Ties(hit, first_in_group[group], last_in_group[group])
 

@@ -59,7 +59,7 @@ class FirstRanks(Record, eq=False):
     segments: Segments  # the documents by rank
     documents: Ids
     is_tied: Bools  # whether each has the score of the one before it in its query
-    keys: Words  # of the documents
+    keys: Words  # of the documents, but of short ids, whose keys are made in less time than is worth memory
 
     @classmethod
     def joined(cls, parts: Sequence[FirstRanks]) -> FirstRanks:
@@ -130,7 +130,7 @@ class _RankedTotal(Total):
             Segments(offsets_of(lengths)),
             documents.detached(),
             order.is_tied[rows],
-            documents.keys(),
+            np.zeros(0, np.uint64) if documents.short else documents.keys(),
         )
 
     def add(self, result: Ranked, first_line: int) -> None:
@@ -171,7 +171,9 @@ class Baseline(Record, eq=False):
         ranked = FirstRanks.joined(parts)
         grades = np.broadcast_to(np.zeros(1), len(ranked.is_tied))  # takes no memory
         qrels = Qrels(run.path, ranked.queries, ranked.segments.offsets, ranked.documents, grades)
-        qrels.__dict__["keys"] = ranked.keys  # fills the cached property, of which threads would all make it
+        if len(ranked.keys) == len(ranked.is_tied):
+            # fills the cached property, of which threads would all make it
+            qrels.__dict__["keys"] = ranked.keys
         return cls(name, ranked, qrels, line.argsort(kind="stable"), cut=cut, depth=depth, notices=notices)
 
     @cached_property
