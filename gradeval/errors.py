@@ -123,7 +123,8 @@ class InputErrors(GradevalError):
     def __init__(self, errors: list[InputError], total: int, end: int | None = None, hint: str = "") -> None:
         self.errors, self.total, self.end, self.hint = errors, total, end, hint
         lines = [str(error) for error in errors]
-        path, more = errors[0].path, total - len(errors)
+        path = errors[0].path
+        more = total - len(errors)
         count = f"{more} more error{'s' if more > 1 else ''}"
         if end is not None:
             lines.append(f"{path}:{end}: reading stopped here" + (f", after {count}" if more else ""))

@@ -46,9 +46,12 @@ class _Map(Generic[T, R]):
         self.function = function
         self.source = iter(items)
         self.ahead = 2 * jobs
-        self.drawing, self.changed = threading.Lock(), threading.Condition()
+        self.drawing = threading.Lock()
+        self.changed = threading.Condition()
         self.ready: dict[int, tuple[R | None, BaseException | None]] = {}
-        self.drawn, self.taken, self.total = 0, 0, -1
+        self.drawn = 0  # items
+        self.taken = 0  # results
+        self.total = -1  # of items; -1 until the last is drawn
         self.is_stopped = self.is_lost = False  # lost: a result, with its thread
         self.at_work: list[_thread.LockType] = []  # each is held by a thread from its beginning to its end
         self.members: set[int] = set()
@@ -105,7 +108,8 @@ class _Map(Generic[T, R]):
         if not self.drawing.acquire(timeout=1e-6 if is_callers else -1):
             return
         try:
-            index, is_drawn = self.drawn, False
+            index = self.drawn
+            is_drawn = False
             try:
                 if self.may_draw() and not (is_callers and self.is_next_there()):
                     item = next(self.source)

@@ -347,8 +347,10 @@ def instead_of_files(words: Sequence[str], context: click.Context) -> str:
     if checks and "--require" in options:
         return f"{checks[0]} is a check, not a file: --require '{checks[0]}'."
     if metrics := list(filter(is_metric, words)):
-        one = f"{metrics[0]} is a {'group of metrics' if group_of(metrics[0]) else 'metric'}, not a file"
-        message = one if len(metrics) == 1 else f"{' and '.join(metrics)} are metrics, not files"
+        kind = "group of metrics" if group_of(metrics[0]) else "metric"
+        message = f"{metrics[0]} is a {kind}, not a file"
+        if len(metrics) > 1:
+            message = f"{' and '.join(metrics)} are metrics, not files"
         return f"{message}: {_typed(metrics, options, context)}."
     for word in words:
         meant = metric_suggested(word, is_likely=bool(context.params.get("metrics")))

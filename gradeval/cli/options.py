@@ -195,7 +195,7 @@ def complete_query(ctx: click.Context, param: click.Parameter, incomplete: str) 
     from click.shell_completion import CompletionItem
 
     words: list[str] = ctx.meta["gradeval.args"]
-    behind = next((place for place, word in enumerate(words[:2], 1) if word == ctx.info_name), 0)
+    behind = next((position for position, word in enumerate(words[:2], 1) if word == ctx.info_name), 0)
     words = words[behind:]
     if words[-1:] and words[-1].startswith("-"):  # without its value click finds no arguments
         words.pop()

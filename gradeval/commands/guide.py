@@ -114,8 +114,9 @@ def _found(word: str, topic: str | None) -> str:
         raise click.UsageError("TOPIC and --search are mutually exclusive.")
     if not word.strip():
         raise click.UsageError("--search requires a word.")
-    others = synonyms(word)
-    texts = (*others, word) if "@" in "".join(others) else (word, *others)  # P@10 before precision … at … 10
+    equivalents = synonyms(word)
+    # P@10 before precision … at … 10
+    texts = (*equivalents, word) if "@" in "".join(equivalents) else (word, *equivalents)
     lines = [line for text in texts for line in _lines_with(text, _PAGES)]
     lines = lines or _lines_with(word, ("changelog",))
     if not lines:

@@ -133,10 +133,10 @@ def same_rankings(facts: Sequence[Facts], names: Sequence[str]) -> Iterator[Noti
     """Where runs have the same ranks of judged documents: one may be a copy of another."""
     of_runs = zip(facts, names, strict=True)
     alike = grouped((of_run.ranking, name) for of_run, name in of_runs if of_run.ranking)
-    for first, *others in alike.values():
-        if others:
-            rule = first_names(others, MAX_SUBJECTS)
-            yield Notice(NoticeKind.SAME_RANKING, first, len(others) + 1, rule=rule)
+    for first, *copies in alike.values():
+        if copies:
+            rule = first_names(copies, MAX_SUBJECTS)
+            yield Notice(NoticeKind.SAME_RANKING, first, len(copies) + 1, rule=rule)
 
 
 class LaterCaveats:
@@ -242,7 +242,8 @@ def relevance_notices(
             lowest = float(scale[0])
             yield Notice(NoticeKind.ALL_RELEVANT, qrels.path, len(qrels.grade), str(spec), low=lowest)
         elif needs and not reached.any():
-            rule, highest = "" if level is None else f"{level:g}", float(scale[-1])
+            rule = "" if level is None else f"{level:g}"
+            highest = float(scale[-1])
             yield Notice(
                 NoticeKind.NONE_RELEVANT, qrels.path, int(wanted.sum()), str(spec), rule=rule, high=highest
             )
@@ -379,7 +380,8 @@ def qrels_notices(qrels: Qrels, reduced: Reduced, options: Options) -> Iterator[
     rows = np.flatnonzero(np.isfinite(reduced.rank))
     if len(rows) < 2 or reduced.unjudged or len(rows) != reduced.retrieved.sum():
         return
-    score, grade = counted_grades(reduced.score[rows], options), qrels.grade[rows]
+    score = counted_grades(reduced.score[rows], options)
+    grade = qrels.grade[rows]
     if score[0] != grade[0] or not (score == grade).all():
         return
     # a set of retrieved documents, each with the score 1, may happen to be relevant: then some are not in it

@@ -63,7 +63,8 @@ def evaluate(
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
-    separate, names = separate_runs(runs), single_names(metrics)
+    separate = separate_runs(runs)
+    names = single_names(metrics)
     plan = _plan_of(names, options)
     check_errors(errors)
     results = accepted(evaluate_all(plan, *with_saved(qrels, separate)), errors)
@@ -81,7 +82,8 @@ class Warner:
     """
 
     def __init__(self, *, is_error: bool) -> None:
-        self._is_error, self._is_first = is_error, True
+        self._is_error = is_error
+        self._is_first = True
         self._warned: dict[NoticeKind, object] = {}  # by which call
 
     def warn(self, results: Results, evaluated: Sequence[Evaluated]) -> None:

@@ -173,7 +173,8 @@ def _long_rows(
 
     def of_parts() -> Iterator[list[list[doc.Text]]]:
         for part in parts:
-            run, ids = word(results.runs[part.run].name), list(map(word, part.queries))
+            run = word(results.runs[part.run].name)
+            ids = list(map(word, part.queries))
             rank = [] if ranks is None else [_rank(ranks[part.run] if part.is_summary else None, absent)]
             rows: list[list[doc.Text]] = []
             for column in part.columns:
@@ -469,8 +470,8 @@ def _document_of_spread(results: Results, options: doc.RenderOptions) -> doc.Out
     def blocks() -> Iterator[doc.Grid]:
         for spec, of_metric in rows.items():
             title = f"{spec.display} over {many(len(results.runs), 'run', 'runs')}"
-            left = frozenset((0, 2, 5))
-            yield doc.grid_of(title, _SPREAD, of_metric, options.digits).replace(left_columns=left)
+            left_columns = frozenset((0, 2, 5))
+            yield doc.grid_of(title, _SPREAD, of_metric, options.digits).replace(left_columns=left_columns)
 
     return doc.OutputDocument(
         blocks=blocks,
@@ -500,7 +501,8 @@ def _spread(results: Results, spec: Spec) -> Iterator[dict[str, Any]]:
 def _content_of_run(
     results: Results, r: int, per_query: bool, summary: bool, signature: bool
 ) -> dict[str, Any]:
-    run, limits = results.runs[r], _limits(results)
+    run = results.runs[r]
+    limits = _limits(results)
     numeric = [spec for spec in results.specs if not spec.metric.text]
     content: dict[str, Any] = {name: getattr(run, name) for name in ("name", "path", "sha256", "ties")}
     content["queries"] = run.queries

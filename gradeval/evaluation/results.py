@@ -489,7 +489,9 @@ class Results(Record, WithNotices, eq=False):
         Options(interval=method, confidence=confidence)
         if not self.specs[m].metric.has_interval:
             return math.nan, math.nan
-        values, mean, bounds = self.values(r, m), self.mean(r, m), self.specs[m].metric.limits
+        values = self.values(r, m)
+        mean = self.mean(r, m)
+        bounds = self.specs[m].metric.limits
         return interval_of_mean(values, mean, method, float(confidence), bounds=bounds, weights=self.weights)
 
     @property
@@ -510,7 +512,8 @@ class Results(Record, WithNotices, eq=False):
                 pairs += [paired_differences(of_runs[a][m], of_runs[b][m]) for a, b in pairwise(order)]
         if not pairs:
             return 0, 0
-        differences, alpha = np.array(pairs).T, 1 - confidence / 100
+        differences = np.array(pairs).T
+        alpha = 1 - confidence / 100
         tested = paired_tests(method, differences, alpha, Sampling(), self.weights)
         limits = [(outcome.low, outcome.high) for outcome in tested if not math.isnan(outcome.low)]
         return sum(low <= 0 <= high for low, high in limits), len(limits)
@@ -555,7 +558,8 @@ class Results(Record, WithNotices, eq=False):
 
     def texts(self, run: OneRun, metric: OneMetric) -> dict[str, str]:
         """Query id -> value of a text metric, for the counted queries in qrels order."""
-        result, m = self.runs[self._run(run)], position_of(metric, self.specs)
+        result = self.runs[self._run(run)]
+        m = position_of(metric, self.specs)
         if m not in result.texts:
             raise MetricError(f"{self.specs[m]} is numeric", hint="use Results.values()")
         return dict(zip(self.counted_queries(run), result.counted_texts(m), strict=True))

@@ -134,7 +134,8 @@ def saved_result(path: str, content: Any, *, needs_values: bool = True) -> Saved
 
 def _options(file: _Part) -> dict[str, object]:
     """The options that the results were made with. Raises InputError."""
-    options, saved_by = file.item("options", dict), str(file.content["gradeval"])
+    options = file.item("options", dict)
+    saved_by = str(file.content["gradeval"])
     unknown = [name for name in options if name not in Options.table]
     if unknown and saved_by != __version__:
         message = f"gradeval {saved_by} saved it with an option that gradeval {__version__} does not have"

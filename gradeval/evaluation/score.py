@@ -52,7 +52,8 @@ def weighted_means(values: Floats, weights: Floats) -> Floats:
     shares = np.where(np.isnan(values), 0.0, weights)
     with np.errstate(invalid="ignore"):
         shares /= shares.max(axis=-1, initial=0.0, keepdims=True)
-        total, size = np.nancumsum(values * shares, axis=-1), np.cumsum(shares, axis=-1)
+        total = np.nancumsum(values * shares, axis=-1)
+        size = np.cumsum(shares, axis=-1)
         means: Floats = total[..., -1:].sum(axis=-1) / size[..., -1:].sum(axis=-1)
     return means
 
@@ -132,7 +133,8 @@ def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
                 raise FloatingPointError
             values[m] = row
             if is_empty is not None:
-                values[m, is_empty], empty[m] = judgments.no_relevant, is_empty
+                values[m, is_empty] = judgments.no_relevant
+                empty[m] = is_empty
             if metric.text:
                 texts[m] = metric.texts(judgments, **spec.params)
     return Scored(values, texts, empty)

@@ -152,7 +152,8 @@ def _values(documents: Documents, specs: Sequence[Spec], options: Options) -> Fl
 
 def _last_rank(documents: Documents, specs: Sequence[Spec]) -> int | None:
     """The last rank whose document can change a value, None where all can."""
-    last_rank, longest = 0, int(documents.segments.lengths.max())
+    last_rank = 0
+    longest = int(documents.segments.lengths.max())
     for spec in specs:
         last_rank = max(last_rank, spec.metric.last_rank(spec.params) or longest)
     return last_rank if last_rank < longest else None

@@ -568,7 +568,8 @@ class _Bounded:
     """A file that reserves no memory for bytes that it does not have: a damaged length can be of any size."""
 
     def __init__(self, file: Any) -> None:
-        self.file, self.size = file, os.fstat(file.fileno()).st_size
+        self.file = file
+        self.size = os.fstat(file.fileno()).st_size
 
     def read(self, count: int = -1) -> Any:
         remaining = max(self.size - self.file.tell(), 0)

@@ -206,18 +206,20 @@ class _NamedTable(NamedTuple):
         kind = self._kind_of_scores()
         if {*self.names} <= {query, document}:
             raise InputError(self.path, "no scores or ranks beside the ids", hint=f"W{_RANKS[1:]}")
-        others = [name for name in self.names if name not in (query, document, RUN_NAMES)]
+        other_names = [name for name in self.names if name not in (query, document, RUN_NAMES)]
         if kind == "score" and kind not in self.by_role and not usual_columns(self.names, kind):
-            raise self._no_scores(others)
+            raise self._no_scores(other_names)
         score = self.column(kind, usual_columns(self.names, kind))
         run = RUN_NAMES if RUN_NAMES in self.names and RUN_NAMES not in (query, document, score) else ""
         ranks = self._usual_besides("rank", (query, document, score))
         rank = self.names[ranks[0]] if len(ranks) == 1 and kind != "rank" else ""
         return Chosen(query, document, score, kind, run=run, rank=rank, is_given=kind in self.by_role)
 
-    def _no_scores(self, others: Sequence[str]) -> InputError:
-        """The error of a run without a known column of scores or ranks. others: than those of the ids."""
-        by_score, *lowest = (self._named(role, others[0] if len(others) == 1 else "") for role in OF_SCORES)
+    def _no_scores(self, other_names: Sequence[str]) -> InputError:
+        """The error of a run without a known column of scores or ranks. other_names: than those of the ids."""
+        by_score, *lowest = (
+            self._named(role, other_names[0] if len(other_names) == 1 else "") for role in OF_SCORES
+        )
         by_lowest = " or ".join(lowest)
         usual = ", ".join(chain.from_iterable(USUAL_NAMES["score"] + USUAL_NAMES["rank"]))
         columns = first_names(map(named, self.names), _SHOWN)

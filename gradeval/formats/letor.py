@@ -36,7 +36,8 @@ _SIZE = "group size"
 LARGEST_FEATURE = 10**7  # numbers below it can be features
 _COLON, _EQUALS = b":="
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
-_DOCID, _FIVE = np.uint64(int.from_bytes(b"docid", "little")), np.uint64(2**40 - 1)
+_DOCID = np.uint64(int.from_bytes(b"docid", "little"))
+_FIVE = np.uint64(2**40 - 1)
 _IS_BLANK = np.zeros(256, bool)
 _IS_BLANK[list(b" \t\r")] = True
 
@@ -263,8 +264,9 @@ def _documents(block: Bytes, tokens: Tokens, data: Ints, comment: Ints) -> Ids:
     start = tokens.start[token]
     rows = np.flatnonzero(words(block)[start] & _FIVE == _DOCID)
     equals = _behind_blanks(block, start[rows] + 5)
-    rows, equals = rows[block[equals] == _EQUALS], equals[block[equals] == _EQUALS]
-    start[rows] = _behind_blanks(block, equals + 1)
+    is_equals = block[equals] == _EQUALS
+    rows = rows[is_equals]
+    start[rows] = _behind_blanks(block, equals[is_equals] + 1)
     token[rows] = np.searchsorted(tokens.start, start[rows], "right") - 1
     is_there = np.maximum(comment, token) < tokens.first[data] + tokens.counts[data]
     return Ids(block, start, np.where(is_there, np.maximum(tokens.end[token] - start, 0), 0))

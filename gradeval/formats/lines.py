@@ -60,25 +60,25 @@ def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, .
     Raises InputError(s), at most SHOWN: a pipe may never end.
     """
     ids: dict[str, None] = {}
-    known = set(judged)
+    known_ids = set(judged)
     problems: list[Problem] = []
     end: int | None = None
     for line, fields in read_ids(source, judged):
-        unknown = _unknown(fields, known) if qrels else []
+        unknown = _unknown(fields, known_ids) if qrels else []
         problems += (Problem(line, f"query {named(query)} is not in {qrels}") for query in unknown)
         if len(problems) >= SHOWN:
             end = line + 1
             break
         ids.update(dict.fromkeys(fields))
-        known.update(fields)
+        known_ids.update(fields)
     LineProblems.listed(problems).check(source.name, end)
     return tuple(ids)
 
 
-def _unknown(fields: Sequence[str], known: Set[str]) -> list[str]:
+def _unknown(fields: Sequence[str], known_ids: Set[str]) -> list[str]:
     """The ids of a line that are none of these, or all of it where such ids have spaces."""
-    unknown = [query for query in dict.fromkeys(fields) if query not in known]
-    is_one = unknown == fields and any(" " in query for query in known)  # it was meant as one
+    unknown = [query for query in dict.fromkeys(fields) if query not in known_ids]
+    is_one = unknown == fields and any(" " in query for query in known_ids)  # it was meant as one
     return [" ".join(fields)] if is_one else unknown
 
 

@@ -291,14 +291,14 @@ def labelled_only(columns: Columns, wrong: LineProblems, unlabelled: str | None)
     if not wrong.total or unlabelled != UNJUDGED:
         return columns.replace(problems=wrong.changed(hinted))
     has_label = np.ones(len(columns.value), bool)
-    others = list[Problem]()
+    problems = list[Problem]()
     for problem in wrong.all():
         if _NO_LABEL.match(problem.what):
             has_label[problem.line or 0] = False
         else:
-            others.append(problem)
+            problems.append(problem)
     unrated = len(has_label) - int(np.count_nonzero(has_label))
-    return columns.take(has_label).replace(unrated=unrated, problems=LineProblems.listed(others))
+    return columns.take(has_label).replace(unrated=unrated, problems=LineProblems.listed(problems))
 
 
 class Data:

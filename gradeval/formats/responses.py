@@ -95,8 +95,8 @@ def table(source: Source, number: str, options: Options) -> BlockTable:
     for path, response in zip(responses.paths, responses.contents, strict=True):
         of_response = _hits(response)
         if isinstance(of_response, Problem):
-            what = f"{path}: {of_response.what}" if path != "$" else of_response.what
-            problems.append(of_response.replace(what=what))
+            message = f"{path}: {of_response.what}" if path != "$" else of_response.what
+            problems.append(of_response.replace(what=message))
         else:
             hits.append(of_response)
     LineProblems.listed(problems).check(source.name)
@@ -192,8 +192,8 @@ def _hits(response: Any) -> list[Any] | Problem:
         return Problem(None, "the search timed out, so that hits may be missing", _FORGIVE.format("timed_out"))
     shards = response.get("_shards")
     if isinstance(shards, dict) and shards.get("failed"):
-        what = f"{described(shards['failed'])} of the index's shards failed, so that hits may be missing"
-        return Problem(None, what, _FORGIVE.format("_shards"))
+        message = f"{described(shards['failed'])} of the index's shards failed, so that hits may be missing"
+        return Problem(None, message, _FORGIVE.format("_shards"))
     hits = response.get("hits")
     hits = hits.get("hits") if isinstance(hits, dict) else hits
     if not isinstance(hits, list):
@@ -204,12 +204,12 @@ def _hits(response: Any) -> list[Any] | Problem:
 
 
 def _without_hits(response: Mapping[str, Any], engine: str) -> Problem:
-    what = f"this is a response of {engine} without hits"
+    message = f"this is a response of {engine} without hits"
     if "grouped" in response:
-        return Problem(None, f"{what}, since they are grouped", _UNGROUP)
+        return Problem(None, f"{message}, since they are grouped", _UNGROUP)
     if "aggregations" in response:
-        return Problem(None, f"{what}, with aggregations alone", "Search with a size above 0")
-    return Problem(None, what, "Search again, with hits.hits if there is a filter_path")
+        return Problem(None, f"{message}, with aggregations alone", "Search with a size above 0")
+    return Problem(None, message, "Search again, with hits.hits if there is a filter_path")
 
 
 def _reason(error: Any) -> str:

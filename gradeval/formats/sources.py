@@ -35,7 +35,8 @@ _NAMES = {  # of compressions, by magic number
 # the first entry of a spreadsheet of LibreOffice, or any entry of an Excel workbook
 _WORKBOOK = rb"(?s)PK\x03\x04.{26}(?:xl/|mimetypeapplication/vnd.oasis.opendocument.spreadsheet)"
 WORKBOOK, SAVE_AS_CSV = "a workbook of spreadsheets", "Save the sheet as CSV (in Excel: Save As, CSV UTF-8)"
-PARQUET_MAGIC, ARROW_MAGIC = b"PAR1", (b"ARROW1\0\0", b"\xff\xff\xff\xff")  # files, and of Arrow streams too
+PARQUET_MAGIC = b"PAR1"
+ARROW_MAGIC = (b"ARROW1\0\0", b"\xff\xff\xff\xff")  # of files, and of streams
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # by the ending of the name
 BLOCK = 3 << 20
 HEAD = 1 << 16  # bytes that show what a file is
@@ -223,7 +224,8 @@ class Source:
         close_seekable(). Raises InputError.
         """
         with self._system_errors():
-            file, self._seekable = self._seekable or self._seekable_file(), None
+            file = self._seekable or self._seekable_file()
+            self._seekable = None
             try:
                 with self._unchanged(file) if self._is_plain() else nullcontext():
                     file.seek(0)

@@ -56,7 +56,8 @@ _LAYOUTS = {"grade": "query iter document grade", "score": "query Q0 document ra
 
 _U = np.uint64
 _1, _8, _BYTE = map(_U, (1, 8, 255))
-_THREE_BYTES, _MARK = _U(2**24 - 1), _U(int.from_bytes(UTF8_MARK, "little"))
+_THREE_BYTES = _U(2**24 - 1)
+_MARK = _U(int.from_bytes(UTF8_MARK, "little"))
 _LAST: Words = ~MASKS[::-1]  # masks of the last n bytes of a word
 _LONGEST = 31  # words of an id; their bytes still fit in 8 bits
 
@@ -120,7 +121,8 @@ def _checked(columns: Columns, line: Ints, ranks: Ids) -> Columns:
 
 
 def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> Columns:
-    problems, extra = odd_lines(rows, f"a run has 6 ({_LAYOUTS['score']})"), ExtraFields()
+    problems = odd_lines(rows, f"a run has 6 ({_LAYOUTS['score']})")
+    extra = ExtraFields()
     if not as_trec_eval:
         problems += _second_records(block, rows)
         if np.max(rows.counts, initial=0) > _FIELDS:
@@ -305,7 +307,8 @@ def _scores(text: Bytes, ranks: Ids, end: Ints, shape: _Shape) -> Floats | None:
 def _field(view: Words, start: Ints, gap: np.uint64) -> tuple[list[Words], Ints] | None:
     """The field at each offset, up to the next `gap`: its words, 0 behind its end, and its length; or None."""
     word, bits = _up_to(gap, view[start])
-    fields, length = [word], bits >> 3
+    fields = [word]
+    length = bits >> 3
     while length.max(initial=0) >= 8 * len(fields):
         rows = np.flatnonzero(length == 8 * len(fields))
         following = start[rows] + 8 * len(fields)

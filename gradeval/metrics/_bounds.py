@@ -43,7 +43,8 @@ def linear(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Par
     """The bounds of a metric whose terms are gain(grade) * weight(rank) / normalizer, where the normalizer does
     not depend on the missing grades.
     """
-    terms, (alone, _) = metric.terms(judgments, **params), _gains_of_grades(metric, judgments, unjudged, params)
+    terms = metric.terms(judgments, **params)
+    alone, _ = _gains_of_grades(metric, judgments, unjudged, params)
     assert terms is not None
     weight = terms.scale * _weights(terms, unjudged)
     normalizer = np.broadcast_to(terms.normalizer, unjudged.segments.count)[unjudged.segments.query]
@@ -191,7 +192,9 @@ def capped_recall(metric: Metric, judgments: Judgments, unjudged: Unjudged, para
 
 def f_measure(metric: Metric, judgments: Judgments, unjudged: Unjudged, params: Params) -> OpenValues:
     """The bounds of F@k = (x + 1) hits / (x relevant + k), x the square of beta."""
-    counts, x, cutoff = _Counts.of(judgments, unjudged, params), params["x"], params["cutoff"]
+    counts = _Counts.of(judgments, unjudged, params)
+    x = params["x"]
+    cutoff = params["cutoff"]
     return counts.limits(lambda hits, relevant: (x + 1) * hits / (x * relevant + cutoff), judgments.no_relevant)
 
 
@@ -235,13 +238,16 @@ class _Ranks(Record, eq=False):
             width = max(int(self.retrieved[rows].max()), 1)
             relevant = _matrix(self.hits.segments, self.hits.rank, rows, width)
             judged = self.hits.relevant[rows]
-            is_open, below = np.zeros_like(relevant), np.zeros_like(judged)
+            is_open = np.zeros_like(relevant)
+            below = np.zeros_like(judged)
             if self.may_be:
                 is_open = _matrix(self.unjudged.segments, self.unjudged.rank, rows, width)
                 below = self.unjudged.number[rows] - is_open.sum(axis=1)
             if self.are:
-                relevant, is_open = relevant | is_open, np.zeros_like(relevant)
-                judged, below = judged + self.unjudged.number[rows], np.zeros_like(below)
+                relevant = relevant | is_open
+                is_open = np.zeros_like(relevant)
+                judged = judged + self.unjudged.number[rows]
+                below = np.zeros_like(below)
             low[part], high[part] = function(relevant, is_open, judged, below)
         return low, high
 

@@ -51,8 +51,10 @@ def synonyms(text: str) -> list[str]:
     text = " ".join(text.lower().split())
     at_cutoff = re.fullmatch(rf"({'|'.join(_SYMBOLS)}) (?:at |@ ?)(\d+)", text)
     same = [f"{_SYMBOLS[at_cutoff[1]]}@{at_cutoff[2]}"] if at_cutoff else []
-    for phrase, others in _SYNONYMS.items():
+    for phrase, replacements in _SYNONYMS.items():
         pattern = rf"(?<!\w){re.escape(phrase)}(?!\w)"
         if re.search(pattern, text):
-            same += [re.sub(pattern, re.escape(other), text).replace("\\", "") for other in others]
+            same += [
+                re.sub(pattern, re.escape(replacement), text).replace("\\", "") for replacement in replacements
+            ]
     return same

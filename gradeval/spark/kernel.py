@@ -345,8 +345,8 @@ def _evaluated(table: Any, setting: EvaluationSetting, r: int, job: SparkJob) ->
 
 def _statistics(arrays: Sequence[Floats], result: RunResult, job: SparkJob) -> Statistics:
     """Those of the values of queries that count, (M, Q) each, together."""
-    each = [Statistics.of(summands(job.specs, array[:, result.counted])) for array in arrays]
-    return Statistics(*map(np.array, zip(*each, strict=True)))
+    statistics = [Statistics.of(summands(job.specs, array[:, result.counted])) for array in arrays]
+    return Statistics(*map(np.array, zip(*statistics, strict=True)))
 
 
 def tables(batches: Iterable[Any], runs: int) -> list[Any]:

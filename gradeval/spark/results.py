@@ -362,7 +362,8 @@ class SparkResults:
         """The judgments, without those of excluded documents."""
         from pyspark.sql import functions as F
 
-        qrels, pairs = self._qrels.frame, self._request.options.exclude
+        qrels = self._qrels.frame
+        pairs = self._request.options.exclude
         if not isinstance(pairs, tuple):
             return qrels
         excluded = qrels.sparkSession.createDataFrame(list(pairs), "of_query string, of_document string")

@@ -49,7 +49,8 @@ class Ratings(Record, eq=False):
         is_rated = ~np.isnan(grades)
         levels = distinct(grades[is_rated])
         queries = distinct(query)
-        row, code = np.searchsorted(queries, query), np.searchsorted(levels, grades)
+        row = np.searchsorted(queries, query)
+        code = np.searchsorted(levels, grades)
         size = len(levels)
         columns = [rater * size + code[rater, is_rated[rater]] for rater in range(len(grades))]
         rows = [row[has] for has in is_rated]
@@ -366,11 +367,11 @@ class _ComparedOrders(NamedTuple):
 
 def _compared_orders(orders: Ints, separated: Bools) -> _ComparedOrders:
     """Of two orders of the systems, (2, S)."""
-    found = correlations(*orders)
+    correlation = correlations(*orders)
     a, b = (pair_signs(order)[np.triu_indices(len(order), 1)][separated] for order in orders)
     swapped = float((a * b < 0).mean()) if separated.any() else math.nan
     both_first = (orders == orders.max(axis=1, keepdims=True)).all(axis=0)
-    return _ComparedOrders(found.tau, found.tau_ap, swapped, not both_first.any())
+    return _ComparedOrders(correlation.tau, correlation.tau_ap, swapped, not both_first.any())
 
 
 def _percentiles(values: Floats, alpha: float) -> tuple[float, float]:

@@ -190,7 +190,8 @@ class Normalized(OfDocuments, eq=False):
         coefficient = sign * self.coefficient
         levels = max(int(self.levels.segments.lengths.max(initial=0)), 1)
         for queries in batches(self.segments.lengths + below + 1, levels):
-            documents, zeros = self.segments.lengths[queries], below[queries]
+            documents = self.segments.lengths[queries]
+            zeros = below[queries]
             free = _matrix(self.segments, coefficient, queries, -np.inf, int((documents + zeros).max()))
             column = np.arange(free.shape[1])
             free[(column >= documents[:, None]) & (column < (documents + zeros)[:, None])] = 0.0

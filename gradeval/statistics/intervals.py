@@ -90,7 +90,9 @@ def sign_flip_intervals(
             held[:, :, :count].partition(k - 1)
             count = k
         end = count + len(low)
-        held[0, :, count:end], held[1, :, count:end], count = low.T, -high.T, end
+        held[0, :, count:end] = low.T
+        held[1, :, count:end] = -high.T
+        count = end
     p = (1 + extreme) / (flips + 1)
     if k == 0:
         return p, np.full(columns, -np.inf), np.full(columns, np.inf)

@@ -306,7 +306,11 @@ def alike_sets(count: int, different: Iterable[tuple[int, int]]) -> list[frozens
     """
     sets = [frozenset(range(count))]
     for pair in different:
-        parts = [of_pair - {one} if of_pair.issuperset(pair) else of_pair for of_pair in sets for one in pair]
+        parts = [
+            of_pair - {position} if of_pair.issuperset(pair) else of_pair
+            for of_pair in sets
+            for position in pair
+        ]
         distinct = list(dict.fromkeys(parts))
         sets = [part for part in distinct if not any(part < other for other in distinct)]
     return sorted(sets, key=sorted)

@@ -155,13 +155,15 @@ def _options_of_tables() -> set[str]:
     return {*signature(compare_tables).parameters}
 
 
-def _check_runs(files: Sequence[str], others: Sequence[str] | None, lower_is_better: Sequence[str]) -> None:
-    """Raise UsageError without qrels and two runs. others: features that are runs, or a list of runs."""
+def _check_runs(
+    files: Sequence[str], further_runs: Sequence[str] | None, lower_is_better: Sequence[str]
+) -> None:
+    """Raise UsageError without qrels and two runs. further_runs: features that are runs, or a list of runs."""
     if lower_is_better:
         raise click.UsageError(
             "--lower-is-better requires --values: the direction of gradeval's metrics is known."
         )
-    if not files or (len(files) < 2 and not others):
+    if not files or (len(files) < 2 and not further_runs):
         hint = "tables without qrels go with --values" if files else "the qrels, then two runs or more"
         raise click.UsageError(f"Missing argument 'QRELS RUN RUN...': {hint}.")
 

@@ -611,7 +611,8 @@ def compare(
     if runs is None:
         results = results_of(qrels, evaluation)
         return warned(compare_results(results, specs_of(results, metrics), compared_as), results.notices)
-    bounds, separate = compared_as.bounds, separate_runs(runs)
+    bounds = compared_as.bounds
+    separate = separate_runs(runs)
     results, compared = evaluate_to_compare(qrels, separate, metrics, evaluation, bounds=bounds)
     if errors == "keep":
         check_baseline(results, separate, compared_as)
@@ -692,7 +693,8 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
         specs = metrics_to_test(results.specs)
     elif specs:
         comparable_metrics(list(map(str, specs)))
-    values, unknown = QueryValues.of(results, specs), list[Notice]()
+    values = QueryValues.of(results, specs)
+    unknown = list[Notice]()
     if options.bounds:
         bounded, unknown = bounded_differences(results, specs, pairs_of(values, options))
         values = replace(values, bounded=bounded)

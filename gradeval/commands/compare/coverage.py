@@ -71,9 +71,9 @@ def at_least(value: float, bound: float) -> bool:
 def coverage(results: Results, r: int) -> Coverage:
     """How many of the queries that are evaluated the run has, whichever of them count."""
     run = results.runs[r]
-    if (known := JudgedQueries.of(results, r)) is not None:
-        judged = int(known.judged.sum())
-        return Coverage(run.name, run.path, judged - int(known.missing.sum()), judged)
+    if (judged_queries := JudgedQueries.of(results, r)) is not None:
+        judged = int(judged_queries.judged.sum())
+        return Coverage(run.name, run.path, judged - int(judged_queries.missing.sum()), judged)
     missing = excluded = 0  # with --queries both, the queries that are missing are not counted
     for notice in missing_notices(results, r):
         missing += notice.count

@@ -187,7 +187,7 @@ def estimates_of(
     # people's judgments lack most queries of the runs by design
     of_people = by_people.notices.without(NoticeKind.UNJUDGED, NoticeKind.MISSING)
     bias_p = {metric.name: _bias_p(values, m) for m, metric in enumerate(values.metrics)}
-    found = [*left_out, *_notices(estimates, bias_p)]
+    notices = [*left_out, *_notices(estimates, bias_p)]
     paths = [result.qrels for result in results]
     return Estimates(
         estimates=estimates,
@@ -202,7 +202,7 @@ def estimates_of(
             "model_qrels": by_model.judged_by,
             "options": dict(by_model.options),
         },
-        noticed=(*by_judgments(paths, [of_people, by_model.notices]), tuple(found)),
+        noticed=(*by_judgments(paths, [of_people, by_model.notices]), tuple(notices)),
         failed=by_model.failed,
     )
 
@@ -352,8 +352,8 @@ def _notices(estimates: Sequence[Estimate], bias_p: Mapping[str, float]) -> Iter
         if p < LEVEL:
             of_metric = [mean for mean in means if mean.metric == metric]
             low, high = (choose(of_metric, key=lambda mean: mean.bias) for choose in (min, max))
-            ends = f"{low.bias:+.4f} ({low.run}) to {high.bias:+.4f} ({high.run})"
-            about = f"{metric} from {ends}, p = {p:.2g}"
+            extremes = f"{low.bias:+.4f} ({low.run}) to {high.bias:+.4f} ({high.run})"
+            about = f"{metric} from {extremes}, p = {p:.2g}"
             yield Notice(
                 NoticeKind.BIAS_DIFFERS, "", len(of_metric), metric, rule=about, low=low.bias, high=high.bias
             )

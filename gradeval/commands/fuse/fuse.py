@@ -192,7 +192,8 @@ def write_run(batches: Iterator[Columns], sink: Any, name: str, to: str | None) 
     """
     to = to or format_by_ending(name, FORMAT)
     check_role("run", to)
-    writer, content = writer_of(to), Content("run", _TAG)
+    writer = writer_of(to)
+    content = Content("run", _TAG)
     writer.check_name(name, to)
     problems = Problems(name or "standard output")
 

@@ -456,7 +456,8 @@ def _of_rankings(check: Check, rankings: RankingValues, worst: int) -> CheckOutc
     """The outcome of a check of rankings, by the mean or by the share of the queries for which it holds."""
     values = rankings.values[check.metric]
     gains = check.sign * (values - check.amount)
-    value, bound = float(values.mean()), check.amount
+    value = float(values.mean())
+    bound = check.amount
     margin = check.sign * (value - bound)
     holds = _holds(check, margin)
     if check.share:
@@ -744,7 +745,9 @@ def _with_bounds(outcome: CheckOutcome, results: Results, limits: DifferenceLimi
         return outcome
     values = comparison.QueryValues.of(results, [check.spec])
     of_queries = values.metrics[0].sign * np.array([limits[query] for query in values.queries]).T
-    gains, lowest, highest = _gains(values), of_queries.min(axis=0), of_queries.max(axis=0)
+    gains = _gains(values)
+    lowest = of_queries.min(axis=0)
+    highest = of_queries.max(axis=0)
     if np.isnan(lowest).all():
         return replace(outcome, reason=f"no bounds over missing judgments are known of {check.metric}")
     if check.kind == MAX_QUERY_DROP:

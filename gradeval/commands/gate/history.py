@@ -26,7 +26,8 @@ class HistoryChoice(NamedTuple):
 
     def completed(self, content: Mapping[str, Any], folder: str) -> HistoryChoice:
         """With what only the file of checks in this folder says. Raises OptionError."""
-        path, window = self.path, content.get("window") if self.window is None else self.window
+        path = self.path
+        window = content.get("window") if self.window is None else self.window
         if path is None and "history" in content:
             path = os.path.join(folder, content["history"])
         if not (path is None or isinstance(path, (str, os.PathLike))):

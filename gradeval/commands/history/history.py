@@ -126,7 +126,8 @@ def read_history(path: Any) -> list[Mean]:
     source = path if isinstance(path, Source) else Source(path)
     means: list[Mean] = []
     problems: list[Problem] = []
-    entry, key = -1, ""
+    entry = -1
+    key = ""
     in_entry = set[tuple[str, str]]()
     for number, line in read_lines(source):
         if not line.strip():
@@ -138,9 +139,11 @@ def read_history(path: Any) -> list[Mean]:
             continue
         if content["query"] != ALL or content.get("group", ALL) != ALL or isinstance(content["value"], str):
             continue
-        series, shared = (content["run"], content["metric"]), _key(content)
+        series = (content["run"], content["metric"])
+        shared = _key(content)
         if shared != key or series in in_entry:
-            entry, key = entry + 1, shared
+            entry += 1
+            key = shared
             in_entry.clear()
         in_entry.add(series)
         means.append(_mean(content, entry))

@@ -583,7 +583,8 @@ def _phi_tables(drawn: Mapping[str, PhiOfQuery], longest: int) -> list[StudyTabl
 
 def _table(grade: Floats, offsets: Ints) -> Judgments:
     """Judgments of which nothing is retrieved."""
-    count, segments = len(grade), Segments(offsets)
+    count = len(grade)
+    segments = Segments(offsets)
     nowhere = np.full(count, np.inf)
     nothing = np.zeros(segments.count, np.int64)
     return Judgments(segments, grade, nowhere, -nowhere, document=np.arange(count), retrieved=nothing)

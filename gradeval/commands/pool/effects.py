@@ -120,7 +120,8 @@ class OpenJudgments(Record, eq=False):
     def _values(self, query: int, run: int, rank: Floats, grade: Floats) -> Floats:
         """The values of a query in C cases: in each one document more is judged, with this rank and grade."""
         rows = self._rows(query)
-        cases, count = len(rank), rows.stop - rows.start + 1
+        cases = len(rank)
+        count = rows.stop - rows.start + 1
         ranks = np.column_stack([np.tile(self.judged_rank[run, rows], (cases, 1)), rank])
         grades = np.column_stack([np.tile(self.qrels.grade[rows], (cases, 1)), grade])
         order = ranks.argsort(axis=1, kind="stable")
@@ -153,9 +154,9 @@ class OpenJudgments(Record, eq=False):
         low = sign * float(differences.sum())
         open_queries: list[_OpenQuery] = []
         for query, rows in by_query:
-            one = _OpenQuery(query, rows, difference)
-            low += one.low - sign * differences[query]
-            open_queries.append(one)
+            open_query = _OpenQuery(query, rows, difference)
+            low += open_query.low - sign * differences[query]
+            open_queries.append(open_query)
         order, gains, forecast = _greedy(open_queries, low)
         mean = float(differences.sum()) / self.queries
         is_fixed = not (differences.any() or difference.coefficient.any())

@@ -113,7 +113,9 @@ def separate_qrels(files: Sequence[str], qrels: str | None, options: Options) ->
             hint = "Give it as --qrels FILE if it has judgments, else as NAME=FILE"
             raise InputError(first.name, "this may be qrels or a run", hint=hint)
         if role == "qrels":
-            qrels, first, files = first, None, files[1:]
+            qrels = first
+            first = None
+            files = files[1:]
     runs = LabelledRuns.of_arguments(files)
     if first is not None:
         runs = LabelledRuns([(None, first), *runs[1:]])
@@ -318,7 +320,7 @@ def _first(order: Ints, query: Ints, options: PoolOptions) -> Ints:
     if options.per_query is not None:
         by_query = stable_order(query[order])
         in_order = query[order][by_query]
-        place = np.empty(len(order), np.int64)
-        place[by_query] = np.arange(len(order)) - np.searchsorted(in_order, in_order)
-        order = order[place < options.per_query]
+        position = np.empty(len(order), np.int64)
+        position[by_query] = np.arange(len(order)) - np.searchsorted(in_order, in_order)
+        order = order[position < options.per_query]
     return order[: options.top]

@@ -424,7 +424,8 @@ def _summary(report: Report, digits: Digits) -> Iterator[tuple[Grid, bool]]:
     names = [visible(column.display) for column in report.values.metrics]
     percent = f"{report.options.confidence:g} %"
     if report.comparison is None:
-        [run], [of_run] = report.values.runs, report.values.means
+        [run] = report.values.runs
+        [of_run] = report.values.means
         means = [number(mean, digits) for mean in of_run.tolist()]
         rows = list(zip(names, means, _ends_of_means(report, 0, digits), strict=True))
         yield Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows), False

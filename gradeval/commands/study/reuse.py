@@ -141,10 +141,10 @@ class _Orders(NamedTuple):
     def of(self, run: int) -> Row:
         """The mean before and after, the difference, the rank before and after, and τ."""
         sign = 1 if self.spec.metric.higher_is_better else -1
-        places = [levels_of(sign * means) for means in (self.before, self.after)]
-        ranks = [int((place > place[run]).sum()) + 1 for place in places]
+        levels = [levels_of(sign * means) for means in (self.before, self.after)]
+        ranks = [int((level > level[run]).sum()) + 1 for level in levels]
         before, after = float(self.before[run]), float(self.after[run])
-        return (before, after, after - before, *ranks, kendall_tau(*places))
+        return (before, after, after - before, *ranks, kendall_tau(*levels))
 
 
 def _finding(specs: Sequence[Spec], rows: Sequence[Row], columns: Sequence[str]) -> str:
