@@ -17,7 +17,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, NDArray, cached_property
 
-_Number = TypeVar("_Number", np.float64, np.int64, np.int32)
+_Number = TypeVar("_Number", np.float64, np.int64, np.int32, np.uint64)
 Column = Floats | Ints | Bools
 
 

@@ -278,6 +278,11 @@ class Job:
         return self.file is None and on_terminal()
 
     @property
+    def shows_notices(self) -> bool:
+        """Whether what is written has notices, or they may be printed."""
+        return self.format == "json" or not self.quiet or self.strict or self.fail_on_warning
+
+    @property
     def wants_hashes(self) -> bool:
         """Whether what is written has the SHA-256 of files."""
         return self.format == "json" or self.signature or self.history is not None

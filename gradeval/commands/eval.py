@@ -111,7 +111,14 @@ def eval_command(
     output = _Output(job, is_streamed, **choices)
     keeps = ((per_query or spread or bool(groups)) and not is_streamed) or job.history is not None
     with job.running():
-        plan = Plan(specs, chosen, shows_queries=per_query, keeps_values=keeps, hashes=job.wants_hashes)
+        plan = Plan(
+            specs,
+            chosen,
+            shows_queries=per_query,
+            expected_of_ties=job.shows_notices,
+            keeps_values=keeps,
+            hashes=job.wants_hashes,
+        )
         results = evaluate_all(plan, job.watched(judgments), job.watched(LabelledRuns(opened)), output.on_run)
     if spread and len(results.runs) + len(results.failed) < 2:
         raise click.UsageError("--spread is over two runs or more.")

@@ -295,8 +295,8 @@ def tie_caveats(evaluated: Evaluated) -> list[Notice]:
     notices = tie_notices(evaluated.setting.qrels, plan.specs, result, orders)
     by_query = _moved_by_query(evaluated, orders) if plan.shows_queries else set()
     notices = [notice for notice in notices if notice.concerns_means or notice.metric in by_query]
-    if not notices:
-        return []
+    if not (notices and plan.expected_of_ties):
+        return notices
     means = summarize_expected(
         plan.specs, orders.expected(), result.values, result.counted, weights=result.weights
     )

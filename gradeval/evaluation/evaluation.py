@@ -281,12 +281,10 @@ class Evaluation:
             check_common(run, reduced, self.qrels, self.setting.chosen)
             tag = reduced.tag or run.name or run.short_name or run.path
             evaluated = evaluate_run(self.setting, ReducedRun(name, run.path, run.ties, reduced, tag), jobs)
-            result = evaluated.result
             if self.plan.hashes and run.source is not None:
-                result = result.replace(sha256=run.source.sha256())
+                evaluated = evaluated.with_result(sha256=run.source.sha256())
             if self._wanted is not None:
-                result = result.replace(reduced=reduced)
-            evaluated = evaluated.replace(result=result)
+                evaluated = evaluated.with_result(reduced=reduced)
         except GradevalError as error:
             return FailedRun(run.path, error)
         return evaluated

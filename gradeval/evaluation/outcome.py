@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +62,10 @@ class Evaluated(Record, eq=False):
     def empty(self) -> Bools:
         """That of without_relevant()."""
         return self.scored.empty
+
+    def with_result(self, **fields: Any) -> Evaluated:
+        """With other fields of the result."""
+        return self.replace(result=self.result.replace(**fields))
 
 
 def evaluate(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluated:

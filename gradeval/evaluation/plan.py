@@ -27,6 +27,7 @@ class Plan(Record, eq=False):
     extra: Sequence[Spec] = ()  # evaluated too, though a saved result may lack them
     shows_extra: bool = True  # whether the user sees the extra ones; notices are about metrics that are seen
     shows_queries: bool = False  # whether the user sees values of queries; notices of ties are about them too
+    expected_of_ties: bool = True  # whether notices of ties have the expected mean, which takes as long as they
     keeps_values: bool = True  # whether the results have the values of queries, not only the summaries
     hashes: bool = False  # whether the SHA-256 of the files is taken
     hashes_qrels: bool = False  # whether that of the qrels is, whose signature names it

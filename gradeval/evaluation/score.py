@@ -150,6 +150,7 @@ class Judge:
     def __init__(self, qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") -> None:
         self._given = qrels, reduced
         self.options = options
+        self.is_expected = options.ties == EXPECTED  # whether values are those expected over the orders of ties
         self._tag = tag
         no_relevant = NO_RELEVANT[options.no_relevant_rule]
         self._fields: dict[str, Any] = {"relevance_level": options.rel, "tag": tag, "no_relevant": no_relevant}
@@ -175,11 +176,12 @@ class Judge:
 
     @cached_property
     def _ties(self) -> tuple[Floats, Floats] | None:
-        return self.reduced.ties.ends(self.reduced.rank) if self.options.ties == EXPECTED else None
+        return self.reduced.ties.ends(self.reduced.rank) if self.is_expected else None
 
-    def by(self, ties: str | None) -> Judge:
-        """The same with another order of ties."""
-        judge = Judge(self.qrels, self.reduced, self.options.replace(ties=ties, bounds=False))
+    def by(self, *, is_expected: bool) -> Judge:
+        """The same for the values of one order of ties, or for those expected over all."""
+        judge = Judge(self.qrels, self.reduced, self.options)
+        judge.is_expected = is_expected
         judge._fields, judge._ideals = self._fields, self._ideals
         return judge
 

@@ -19,7 +19,6 @@ from gradeval.arrays.strings import mix
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import MetricError
 from gradeval.evaluation.score import Judge, Scored, has_expected, scored
-from gradeval.options import EXPECTED
 from gradeval.records import Record
 from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.spec import Spec
@@ -61,8 +60,8 @@ def spread(
     orders after the first two; by default all. With them a notice is missed only where none of these orders
     changes any query of the sample, and its range is "at least".
     """
-    if judge.options.ties == EXPECTED:  # the orders of ties, one by one
-        judge = judge.by(None)
+    if judge.is_expected:  # the orders of ties, one by one
+        judge = judge.by(is_expected=False)
     orders = _Orders(judge, queries, specs, of_run, jobs)
     if len(orders.tied):
         orders.try_first_two()
@@ -221,7 +220,7 @@ class _Groups:
 
 def _expected(judge: Judge, specs: Sequence[Spec], of_run: Scored, tied: Ints, *, jobs: int) -> Floats:
     """Spread.expected. tied: its queries."""
-    judge = judge.by(EXPECTED)
+    judge = judge.by(is_expected=True)
     values: Floats = of_run.values.copy()
     without = {m for m, spec in enumerate(specs) if not has_expected(spec)}
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import Segments, offsets_of, stable_order
+from gradeval.arrays.segments import Segments, distinct, offsets_of, stable_order
 from gradeval.arrays.strings import IdIndex, IdPairs, Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.detect import explained
@@ -181,9 +181,12 @@ class Columns(Record):
         count = min(len(self.value), RANKS_CHECKED)
         if not self.first or not count:
             return self
-        group = self.query[:count]
-        query = self.queries.take(slice(group[-1] + 1)).distinct()[1][group]
-        rows = stable_order(query)  # those of a query together
+        query = self.query[:count]
+        rows = np.arange(count)
+        ids = self.queries.take(slice(query[-1] + 1))
+        if len(distinct(ids.keys())) < len(ids):  # the rows of a query may be apart
+            query = ids.distinct()[1][query]
+            rows = stable_order(query)
         if rank is not None and np.isnan(rank[:count]).all():
             rank = None
         if rank is not None:
@@ -191,14 +194,14 @@ class Columns(Record):
         queries = Segments.of_equal(query[rows])
         has_several = queries.lengths > 1
         score = self.value[rows]
-        are_places = has_several & (queries.number(score == queries.place + 1) == queries.lengths)
+        are_places = has_several & np.logical_and.reduceat(score == queries.place + 1, queries.starts)
         if rank is None:
             return self.replace(ranks=RankCheck(int(are_places.sum()), int(has_several.sum()), of_scores=True))
         rank = rank[rows]
         rises = np.append(np.sign(np.diff(rank)) * np.sign(np.diff(score)), 0.0)
         rises[queries.ends - 1] = 0  # of two queries
-        balance = queries.sum(rises)
-        exchanged = are_places & (queries.number(rank != np.floor(rank)) > 0)
+        balance = np.add.reduceat(rises, queries.starts)
+        exchanged = are_places & np.logical_or.reduceat(rank != np.floor(rank), queries.starts)
         contradicting = (balance > 0) | exchanged
         compared = (balance != 0) | exchanged
         return self.replace(ranks=RankCheck(int(contradicting.sum()), int(compared.sum())))

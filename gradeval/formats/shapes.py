@@ -45,12 +45,12 @@ _MARKS = frozenset(("rank_eval", "responses", "metric_score", "took", "error", "
 
 
 def _is_unmarked(data: Any) -> bool:
-    return type(data) is dict and data.keys().isdisjoint(_MARKS)
+    return data.keys().isdisjoint(_MARKS) if type(data) is dict else not isinstance(data, Mapping)
 
 
 def is_of_file(data: Any) -> bool:
     """Whether as_file() makes a file of it."""
-    if _is_unmarked(data) and all(map(_is_unmarked, islice(data.values(), 1))):
+    if type(data) is dict and _is_unmarked(data) and all(map(_is_unmarked, islice(data.values(), 1))):
         return False  # what most are, {query: {document: number}}: it is found in no time
     if are_responses(data) or are_judgments(data):
         return True

@@ -163,8 +163,10 @@ class Total:
 
     def scores_by_query(self) -> Floats:
         """Those that were kept, in the order of the qrels."""
+        if not self.scores:
+            return NO_SCORES
         first = offsets_of(self.retrieved)
-        scores = np.empty(first[-1] if self.scores else 0)
+        scores = np.empty(first[-1])
         while self.scores:  # each is freed when it is copied
             query, of_queries = self.scores.pop()
             scores[ranges(first[query], self.retrieved[query])] = of_queries

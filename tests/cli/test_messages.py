@@ -36,6 +36,14 @@ def said(*args: object, qrels: str = QRELS, ranking: str = RUN) -> list[str]:
     return [line for line in done.lines if not line.startswith("note: ")]
 
 
+@each("options", [("--strict",), ("--fail-on-warning",), ("-f", "json")])
+def test_quiet_commands_that_tell_expected_means_of_ties(options: tuple[str, ...]) -> None:
+    Path("q").write_text(QRELS)
+    Path("r").write_text(RUN)
+    done = gradeval("q", "r", "-m", "nDCG", "--quiet", *options)
+    assert "(0.3358 to 0.3455; expected 0.3406)" in done.out + done.err
+
+
 def test_what_is_said_of_odd_input() -> None:
     ranking = "q Q0 a 1 3 t\nq Q0 b 1 2 t\nq Q0 x 1 1 t\nq Q0 y 1 1 t\n"
     assert said(qrels="q 0 a 1\nq 0 b 0\n", ranking=ranking) == []
