@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from functools import cached_property, wraps
 from inspect import Parameter, signature  # which click imports too
+from itertools import chain
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -344,9 +345,13 @@ def _check_id(name: str, value: Any) -> None:
         raise OptionError(f"{name} must be ids, not {described(value)}")
 
 
-def parse_ids(text: str) -> tuple[str, ...]:
-    """'401, 402' -> the ids, separated by commas or spaces."""
-    return tuple(filter(None, re.split("[, \t\r\n]+", text)))
+def parse_ids(text: str, judged: Set[str] = frozenset()) -> tuple[str, ...]:
+    """'401, 402' -> the ids, separated by commas, or by spaces where a part is none of those judged."""
+    if text in judged:
+        return (text,)
+    parts = (part.strip() for part in text.split(","))
+    ids = ([part] if part in judged else re.split("[ \t\r\n]+", part) for part in parts)
+    return tuple(filter(None, chain.from_iterable(ids)))
 
 
 def _read_weights(name: str, weights: Any) -> Any:

@@ -477,9 +477,9 @@ class QueryIds(LaterIds):
         """Raises OptionError for no ids, and InputError for a file with others than those judged."""
         from gradeval.formats.lines import read_query_ids
 
-        ids = self._listed
+        queries = set(judged)
+        ids = self._listed and parse_ids(self.text, queries)
         if self._is_file:
-            queries = set(judged)
             if ids and queries.issuperset(ids):
                 self.notices.append(Notice(NoticeKind.AMBIGUOUS_IDS, self.text, 1))
             else:

@@ -423,6 +423,7 @@ LETOR = Format(
     read_letor,
     is_line=_is_letor,
     is_of_fields=True,
+    ties="input",
     writer=lambda: FormatWriter(
         by_column(_label_fields),
         by_column(_feature_fields),

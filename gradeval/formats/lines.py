@@ -56,10 +56,10 @@ def _texts(name: str, blocks: Iterable[Block]) -> Iterator[bytes]:
 
 
 def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, ...]:
-    """The different ids of a file, in order. qrels: the name of the judgments, '' where these may lack some.
-    Raises InputError(s), at most SHOWN: a pipe may never end.
+    """The different ids of a file, in order. qrels: the name of the judgments, '' where these may lack some:
+    then an id that is there twice stays. Raises InputError(s), at most SHOWN: a pipe may never end.
     """
-    ids: dict[str, None] = {}
+    ids: list[str] = []
     known_ids = set(judged)
     problems: list[Problem] = []
     end: int | None = None
@@ -69,10 +69,10 @@ def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, .
         if len(problems) >= SHOWN:
             end = line + 1
             break
-        ids.update(dict.fromkeys(fields))
+        ids += fields
         known_ids.update(fields)
     LineProblems.listed(problems).check(source.name, end)
-    return tuple(ids)
+    return tuple(dict.fromkeys(ids) if qrels else ids)
 
 
 def _unknown(fields: Sequence[str], known_ids: Set[str]) -> list[str]:

@@ -110,7 +110,8 @@ def table(source: Source, number: str, options: Options) -> BlockTable:
     documents = [_ranked(of_response, chosen) for of_response in hits]
 
     def lists() -> Iterator[Lists]:
-        queries = _queries(responses, ids.unchecked(), source.name) if isinstance(ids, LaterIds) else ids
+        given = ids.choose((), "", is_part=True) if isinstance(ids, LaterIds) else None
+        queries = ids if given is None else _queries(responses, given, source.name)
         yield Lists(responses.paths, queries, documents)
 
     return chosen_table(source, names, chosen, lists_columns, lists)
@@ -165,6 +166,11 @@ def _queries(responses: _Responses, query_ids: Any, name: str) -> list[Any]:
         ids = many(len(query_ids), "id", "ids")
         message = f"there are {many(count, 'response', 'responses')} of {engine} and {ids} of queries"
         raise InputError(name, message, hint="Give --query-ids the id of each, in order")
+    if len(set(query_ids)) < count:
+        again = next(id for place, id in enumerate(query_ids) if id in query_ids[:place])
+        raise InputError(
+            name, f"query id {named(again)} is given twice", hint="A response is that of one query"
+        )
     return [*query_ids]
 
 

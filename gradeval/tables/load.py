@@ -28,7 +28,7 @@ from gradeval.formats.columns import EXCLUDED, BlockTable, Columns
 from gradeval.formats.detect import ROLES, kind_of
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.format import format_of
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import Source, kept_open
 from gradeval.formats.trec import run_columns
 from gradeval.options import ALL_FEATURES, DEFAULT_TIES, LETOR_TIES, OF_SCORES, Options
 from gradeval.records import Record
@@ -482,6 +482,22 @@ def source_of(path: Any) -> Source:
     with readable(described(path)):
         os.fsencode(path)  # a string that cannot be a path fails here, not where the file is opened
         return Source(path)
+
+
+def with_sources(runs: Iterable[LabelledRun]) -> list[LabelledRun]:
+    """(label, run) pairs with the Source of each path, whose head is read once, as is a pipe."""
+    return [(label, source_of(run) if is_path(run) else run) for label, run in runs]
+
+
+def to_be_read_twice(runs: Iterable[LabelledRun]) -> list[LabelledRun]:
+    """with_sources() of which each stays open from its head until it was read once."""
+    opened = with_sources(runs)
+    sources = [run for _, run in opened if isinstance(run, Source)]
+    with kept_open(sources):
+        for source in sources:
+            with suppress(InputError):  # which reading it reports
+                source.begins_with_mark()
+    return opened
 
 
 def stored_size(run: Any) -> int:

@@ -24,7 +24,8 @@ LATER = (  # commands that read runs twice, or look for judges
     WORST,
     ["report", "q", "a", "b", "-o", "page.html", *AP],
     ["study", "agreement", "q", "a", "b", *AP],
-    ["diff", "a", "b", "--qrels", "q", "--quiet"],
+    ["diff", "a", "b", "--qrels", "q", *AP],
+    ["estimate", "q", "a", "b", "--model-qrels", "m", *AP],
     ["pool", "a", "b", "--qrels", "q", *QUIET],
 )
 JSON_LINE = '{{"qid": "{}", "docid": "{}", "%s": {}}}\n'
@@ -57,12 +58,14 @@ def opened(tmp_path, monkeypatch):
 
 
 @each("form", [*FORMS, "parquet"])
-@each("documents", [3, 3000])
+@each("documents", [3, 1200])
 def test_each_input_is_opened_twice(opened, form, documents):
     """Also where files are longer than their heads; and beside saved results, which are inputs too."""
-    rows = [(f"q{query}", f"d{row}", row % 3) for query in range(2) for row in range(documents)]
     qrels, of_run = FORMS.get(form, FORMS["csv"])
-    for name, (header, line) in zip("qab", (qrels, of_run, of_run), strict=True):
+    for name, (header, line) in zip("qabm", (qrels, of_run, of_run, qrels), strict=True):
+        rows = [
+            (f"q{query}", f"d{row}", row % 3) for query in range(5 + (name == "m")) for row in range(documents)
+        ]
         Path(name).write_text(header + "".join(line.format(*row) for row in rows))
         if form == "parquet":
             csv, parquet = (pytest.importorskip(f"pyarrow.{module}") for module in ("csv", "parquet"))

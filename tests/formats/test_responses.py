@@ -321,6 +321,10 @@ def test_query_ids_of_commands_without_judgments(tmp_path, monkeypatch):
         ]
         done = command("pool", "r.json", "--query-ids", ids, "-f", "csv")
         assert [line.split(",")[:2] for line in done.out.splitlines()[1:3]] == [["1", "é"], ["1", "b"]]
+    (tmp_path / "ids").write_text("1\n0\n")
+    for line in ("diff r.json r.csv -q", "pool r.json", "fuse r.json r.csv -o -"):  # no id has the file's name
+        done, by_path = (command(*line.split(), "--query-ids", ids) for ids in ("ids", "./ids"))
+        assert done.code == 0 and done.out == by_path.out
     for line in ("diff r.json r.csv", "fuse r.json r.csv", "convert r.json x.csv"):
         assert (
             "with --query-ids (query_ids=), where a command has this option, or add them"
@@ -350,3 +354,32 @@ def test_a_query_of_a_response_that_is_not_judged(tmp_path, monkeypatch):
         )
     assert "query 'q' is not in q" in command("q", "named.json", "--query-ids", "q,r").err
     assert command("q", "named.json", "--query-ids", "./ids").err.startswith("./ids:1: query 'q' is not in q\n")
+
+
+@each("form", ["list", "lines"])
+def test_two_responses_of_one_query(form, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    responses = [SCORED, SORTED]
+    (tmp_path / "r.json").write_bytes(
+        b"\n".join(map(written, responses)) if form == "lines" else written(responses)
+    )
+    (tmp_path / "q").write_text("r 0 a 1\n")
+    (tmp_path / "ids").write_text("r\nr\n")
+    error = "query id 'r' is given twice. A response is that of one query"
+    for run in ("r.json", responses):
+        assert error_of(gradeval.InputError, gradeval.evaluate, "q", run, query_ids=["r", "r"]).endswith(error)
+    for ids in ("r,r", "ids", "./ids"):
+        assert command("q", "r.json", "--query-ids", ids).err == f"r.json: {error}\n"
+    assert command("fuse", "r.json", "r.json", "-o", "-", "--query-ids", "r,r").err == f"r.json: {error}\n"
+
+
+def test_a_query_of_responses_is_explained(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q").write_text("q 0 b 1\n")
+    (tmp_path / "r.json").write_bytes(written([SORTED, SCORED]))
+    (tmp_path / "r.run").write_text("q Q0 b 1 1 t\n")
+    line = "explain", "q", "r.json", "--query", "q", "-m", "RR", "--query-ids", "s,q"
+    assert command(*line).out.startswith("RR, query q, r: 0.5000\n")
+    for other in (["--queries", "both"], []):
+        line = *line[:2], "r.json" if other else "r.run", *line[3:], *other
+        assert "are those that --worst chooses from" in command(*line).err.replace("that worst", "that --worst")

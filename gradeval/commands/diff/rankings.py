@@ -40,7 +40,7 @@ from gradeval.tables.load import (
     is_path,
     names_of,
     open_runs,
-    source_of,
+    to_be_read_twice,
 )
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import NO_TIES, Collapse, Ranked, RunLines, ranked_lines
@@ -305,7 +305,7 @@ class DiffedRuns(NamedTuple):
 
     def opened(self) -> DiffedRuns:
         """With the Source of each path, since a run may be read again. Raises OptionError for saved results."""
-        runs = [(label, source_of(run) if is_path(run) else run) for label, run in (self.old, *self.new)]
+        runs = to_be_read_twice((self.old, *self.new))
         for _, run in runs:
             if isinstance(run, (Results, SavedResult)) or (isinstance(run, Source) and is_saved(run)):
                 path = run.name if isinstance(run, Source) else path_of(run, "this")

@@ -29,7 +29,7 @@ from gradeval.statistics.intervals import UNBOUNDED, within
 from gradeval.statistics.multiple import CORRECTIONS, two_way_anova
 from gradeval.statistics.predicted import predicted_mean, welch_p
 from gradeval.statistics.tests import interval_of_mean
-from gradeval.tables.load import check_inputs, inputs_of, is_path, source_of
+from gradeval.tables.load import check_inputs, inputs_of, is_path, source_of, to_be_read_twice
 from gradeval.version import __version__, schema_of
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def _evaluated(judges: Judges, runs: Runs, plan: Plan, errors: OnErrors) -> list
         reason = f"ties={options.ties} orders by one set of judgments, so it does not go with two"
         raise OptionError(reason, "ties")
     people, model = (source_of(qrels) if is_path(qrels) else qrels for qrels in judges)
-    runs = [(label, source_of(run) if is_path(run) else run) for label, run in runs]
+    runs = to_be_read_twice(runs)
     check_inputs(inputs_of([people, model], runs), options)
     # those of the model have a format of their own; some of its queries are chosen, not of those of people
     of_model = options.replace(qrels_format=None, qrels_feature=None, groups=None)

@@ -56,7 +56,8 @@ FORMATS = ("table", "md", "json")
     helps={
         "queries": "Those that --worst chooses from: all judged queries (judged), or those that the runs have "
         "too (both).",
-        "query_ids": "Those that --worst chooses from: a file of ids, or comma-separated ids. Default: all.",
+        "query_ids": "Those that --worst chooses from: a file of ids, or comma-separated ids. Default: all. "
+        "Of responses of search engines the ids, in order.",
     },
 )
 @_explanation(

@@ -46,6 +46,7 @@ from gradeval.tables.load import (
     source_of,
     with_all_features,
     with_feature_runs,
+    with_sources,
 )
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import Reduced, reduce_columns
@@ -403,11 +404,11 @@ def explain(
     queries = _query_ids(query)
     worst = _count_of_worst(worst, queries)
     compared = [run] if against is None else [run, against]
-    labelled = [named_run for given in compared for named_run in separate_runs(given)]
+    labelled = with_sources([named_run for given in compared for named_run in separate_runs(given)])
     check_labels(labelled)
     spec = _one_metric(metric)
     chosen = Options(**options)
-    _check_options(chosen, queries)
+    _check_options(chosen, queries, names_responses(labelled, chosen))
     judged, runs, chosen = open_to_explain(qrels, labelled, chosen)
     if len(runs) > len(compared):
         raise OptionError(f"one run is explained at a time, beside one to compare with, not {len(runs)} runs")
@@ -454,11 +455,15 @@ def _one_metric(metric: str | Iterable[str]) -> Spec:
     return spec
 
 
-def _check_options(options: Options, queries: Sequence[str]) -> None:
-    """Raise OptionError for options that an explanation has no use for. queries: those that are named."""
-    of_queries = {name: row for name, row in OF_RUNS.items() if row.section == QUERIES_SECTION}
-    if queries and any(getattr(options, name) != row.default for name, row in of_queries.items()):
-        raise OptionError(f"{' and '.join(of_queries)} are those that worst chooses from; query names them")
+def _check_options(options: Options, queries: Sequence[str], of_responses: bool) -> None:
+    """Raise OptionError for options that an explanation has no use for. queries: those that are named.
+    of_responses: whether query_ids are the ids of these.
+    """
+    of_queries = [row for row in OF_RUNS.values() if row.section == QUERIES_SECTION]
+    used = [row.name for row in of_queries if getattr(options, row.name) != row.default]
+    if queries and set(used) - {"query_ids" * of_responses}:
+        names = " and ".join(row.name for row in of_queries)
+        raise OptionError(f"{names} are those that worst chooses from; query names them")
     if options.ties == EXPECTED:
         reason = f"ties={EXPECTED} is a mean over all orders: an explanation shows the ranks of one"
         raise OptionError(reason, "ties")
@@ -472,7 +477,7 @@ def open_to_explain(
     """
     # a pipe that was opened once is read from the copy that its Source has
     qrels = source_of(qrels) if is_path(qrels) else qrels
-    labelled = [(label, source_of(run) if is_path(run) else run) for label, run in labelled]
+    labelled = with_sources(labelled)
     # of the runs, which are read twice where the worst queries are explained
     with kept_open(run for _, run in labelled):
         check_inputs(inputs_of([qrels], labelled), options)

@@ -345,7 +345,9 @@ class _Reading:
             order = ranked_rows(segments, table.grade, table.documents)
         rank = np.empty(len(line))
         rank[order] = segments.place + 1
-        chosen = order if self.conversion.sort else slice(None)
+        # a reader of features orders tied scores as their lines are
+        loses_ties = ties == "trec" and format_of(self.conversion.to).ties == "input" and self.role == "run"
+        chosen = order if self.conversion.sort or loses_ties else slice(None)
         subtopic = None if subtopic is None else subtopic.take(chosen)
         columns = table.documents.take(chosen), table.grade[chosen], line[chosen], 0
         batch = Columns(table.queries, table.offsets, *columns, rank=rank[chosen], subtopic=subtopic)

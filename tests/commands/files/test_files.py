@@ -104,19 +104,18 @@ def converted(source, target, role, kind, to, **more):
     return gradeval.convert(source, target, to, role=role, **given_as(role, kind), **more)
 
 
-def ranked(table):
-    """What MS MARCO's run keeps of one: minus the rank, ties by document id descending."""
+def expected(table, role, kind):
+    """What is read: of a run as MS MARCO's minus the rank, and as a feature by rank; ties by id descending."""
+    if role == "qrels" or kind not in ("msmarco", "letor"):
+        return table
+    by_rank = {query: sorted(sorted(of, reverse=True), key=lambda one: -of[one]) for query, of in table.items()}
     return {
         query: {
-            document: -float(rank)
-            for rank, document in enumerate(sorted(sorted(of, reverse=True), key=lambda one: -of[one]), 1)
+            document: -float(rank) if kind == "msmarco" else table[query][document]
+            for rank, document in enumerate(documents, 1)
         }
-        for query, of in table.items()
+        for query, documents in by_rank.items()
     }
-
-
-def expected(table, role, kind):
-    return ranked(table) if role == "run" and kind == "msmarco" else table
 
 
 @examples(times=0.4)
@@ -167,6 +166,14 @@ IDENTICAL = "1 Q0 1 1 2 t\n1 Q0 b 2 1 t\n2 Q0 2 1 1 t\n"
 AS_QRELS, AS_RUN = {"role": "qrels"}, {"role": "run"}
 IGNORED = {"ignore_identical_ids": True}
 SAME = "1 0 a 1\n2 0 b 1\n1 0 a 1\n1 0 c 0.5\n"
+
+
+def of_feature(*documents):
+    """Lines of these for q1 with their scores, and one for q2."""
+    rows = [("q1", *document.split()) for document in documents]
+    return "".join(f"0 qid:{q} 1:{score} # docid = {id}\n" for q, id, score in [*rows, ("q2", "a", "0.5")])
+
+
 DONE = [  # the input, what is written, in which format, and the options
     ('{"\ufeff1": {"\ufeffa": 1.5}}', 'query_id,doc_id,score\n"\ufeff1","\ufeffa",1.5\n', "csv", AS_RUN),
     (RUN, "q1 Q0 a 3 2.5 t\nq1 Q0 b 2 1000 t\nq1 Q0 c 1 1000 t\nq2 Q0 a 1 0.5 t\n", "trec", {}),
@@ -175,6 +182,9 @@ DONE = [  # the input, what is written, in which format, and the options
     (RUN, "q1 Q0 c 1 1000 t\nq2 Q0 a 1 0.5 t\n", "trec", {"top": 1}),
     (RUN, "q1 Q0 b 1 1000 t\nq2 Q0 a 1 0.5 t\n", "trec", {"top": 1, "ties": "input"}),
     (RUN, '{"q1": {"a": 2.5, "b": 1000.0, "c": 1000.0}, "q2": {"a": 0.5}}', "json", {}),
+    (RUN, of_feature("c 1000", "b 1000", "a 2.5"), "letor", {}),
+    (RUN, of_feature("a 2.5", "b 1000", "c 1000"), "letor", {"ties": "input"}),
+    (of_feature("a 1", "b 1"), "q1\ta\t1\nq1\tb\t2\nq2\ta\t1\n", "msmarco", {"features": "1"}),
     ("q1 0 a 2\nq1 0 b 0\n", '{"q1": {"a": 2, "b": 0}}', "json", {}),
     ("1 Q0 a 1 3 t\n2 Q0 a 1 1 t\n1 Q0 b 2 4 t\n", "1 Q0 a 2 3 t\n1 Q0 b 1 4 t\n2 Q0 a 1 1 t\n", "trec", {}),
     (SAME, "1 0 a 1\n1 0 c 0.5\n2 0 b 1\n", "trec", {}),
