@@ -722,6 +722,12 @@ class Options(OptionTable, init=False):
                 documents.setdefault(query, []).append(document)
         return {**values, "no_relevant": self.no_relevant_rule, **weights}
 
+    def of_reading(self, role: str) -> dict[str, Any]:
+        """What decided how qrels or a run (OF_QRELS, OF_RUN) were read, without defaults."""
+        rows = self.rows(within=role).items()
+        names = [name for name, row in rows if VALUES in row.scope and name != "exclude"]
+        return {name: self.__dict__[name] for name in names if self.__dict__[name] != self.table[name].default}
+
     @classmethod
     def of_saved(cls, options: Mapping[str, object]) -> dict[str, object]:
         """to_dict() as an older version saved it, with the options that did not exist then."""
@@ -742,6 +748,12 @@ class Options(OptionTable, init=False):
     def no_relevant_rule(self) -> str:
         """The value of a query without a relevant document, where a metric needs one."""
         return self.no_relevant or DEFAULT_NO_RELEVANT
+
+
+def with_read(options: Mapping[str, Any], read_with: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of an evaluation, with those that its qrels or a run were read with."""
+    columns = {**dict(options.get("columns") or ()), **dict(read_with.get("columns") or ())}
+    return {**options, **read_with, "columns": tuple(columns.items())}
 
 
 # those that a file of checks or a manifest may have; the others are the command's, or choose what the runs are

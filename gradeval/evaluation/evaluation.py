@@ -28,7 +28,7 @@ from gradeval.evaluation.runs import check_labels, names_by_path, path_of
 from gradeval.evaluation.score import check_expected
 from gradeval.formats.sources import Source, Watch
 from gradeval.notices import Notices
-from gradeval.options import EXPECTED
+from gradeval.options import EXPECTED, with_read
 from gradeval.records import Record
 from gradeval.registry.spec import Spec
 from gradeval.tables import load
@@ -143,7 +143,7 @@ class Evaluation:
             self.setting.queries,
             plan.specs,
             (),
-            options=plan.options.to_dict(),
+            options=with_read(plan.options.to_dict(), self._judged.read_with),
             groups_sha256=groups.sha256() if hashes and groups else None,
             chosen=int(self.setting.chosen.sum()),
             setting=self.setting if plan.keeps_unjudged else None,
@@ -281,6 +281,7 @@ class Evaluation:
             check_common(run, reduced, self.qrels, self.setting.chosen)
             tag = reduced.tag or run.name or run.short_name or run.path
             evaluated = evaluate_run(self.setting, ReducedRun(name, run.path, run.ties, reduced, tag), jobs)
+            evaluated = evaluated.with_result(read_with=run.read_with)
             if self.plan.hashes and run.source is not None:
                 evaluated = evaluated.with_result(sha256=run.source.sha256())
             if self._wanted is not None:

@@ -505,6 +505,8 @@ def _content_of_run(
     limits = _limits(results)
     numeric = [spec for spec in results.specs if not spec.metric.text]
     content: dict[str, Any] = {name: getattr(run, name) for name in ("name", "path", "sha256", "ties")}
+    if run.read_with:
+        content["options"] = dict(run.read_with)
     content["queries"] = run.queries
     content["depths"] = None if run.depths is None else list(run.depths)
     if summary:

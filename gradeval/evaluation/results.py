@@ -17,7 +17,7 @@ from gradeval.errors import GradevalError, InputError, MetricError, OptionError,
 from gradeval.evaluation.score import summarize, summarize_expected
 from gradeval.file_formats import LabelledRun
 from gradeval.notices import Notice, Notices
-from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, checked_path, takes
+from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, checked_path, takes, with_read
 from gradeval.records import Record
 from gradeval.registry.spec import Metrics, OneMetric, OneRun, Spec, is_num_q, parse
 from gradeval.render.printable import WithNotices, frame_of, library, warned
@@ -105,6 +105,7 @@ class RunResult(Record, eq=False):
     reduced: Reduced | None = None  # of all queries of the qrels, with unjudged documents, as Results.setting
     # the saved summaries of metrics that have no values of queries, by name
     stated: Mapping[str, float] = {}
+    read_with: Mapping[str, Any] = {}  # what read_run() read it with
 
     @property
     def queries(self) -> int:
@@ -200,6 +201,7 @@ class SavedRun(Record, eq=False):
     summary: Summary | None = None  # where it was saved without the values of queries
     bounds: Mapping[str, Floats] | None = None
     stated: Mapping[str, float] = {}  # as of RunResult
+    read_with: Mapping[str, Any] = {}  # likewise
 
     def placed(self, specs: Sequence[Spec], rows: Sequence[int], queries: int) -> RunResult:
         """Its values of these metrics for so many queries, of which its own are these rows."""
@@ -211,7 +213,8 @@ class SavedRun(Record, eq=False):
         counted = np.zeros(queries, np.bool_)
         counted[rows] = True
         result = RunResult(self.name, self.name, self.sha256, values, counted, ties=self.ties or DEFAULT_TIES)
-        return result.replace(depths=self.depths, bounds=None if self.bounds is None else bounds)
+        result = result.replace(depths=self.depths, read_with=self.read_with)
+        return result if self.bounds is None else result.replace(bounds=bounds)
 
 
 class SavedResult(Record, eq=False):
@@ -243,7 +246,9 @@ class SavedResult(Record, eq=False):
         for r, run in enumerate(results.runs):
             values = {str(spec): run.values[m, run.counted] for m, spec in numbers}
             queries = tuple(results.counted_queries(r))
-            saved = SavedRun(run.name, run.sha256, queries, values, ties=run.ties, depths=run.depths)
+            saved = SavedRun(
+                run.name, run.sha256, queries, values, run.ties, run.depths, read_with=run.read_with
+            )
             if run.bounds is not None:
                 of_specs = {str(spec): run.bounds[:, m, run.counted] for m, spec in numbers}
                 saved = saved.replace(bounds=of_specs)
@@ -527,7 +532,8 @@ class Results(Record, WithNotices, eq=False):
         r, m = self._run(run), self._numeric(metric)
         n = self.runs[r].queries - self.undefined(r, m)
         hashes = {"qrels": self.qrels_sha256, "groups": self.groups_sha256}
-        return signature_of(self.specs[m], self.options, self.runs[r].ties, hashes, n)
+        options = with_read(self.options, self.runs[r].read_with)
+        return signature_of(self.specs[m], options, self.runs[r].ties, hashes, n)
 
     def signatures(self, specs: Iterable[Spec] | None = None) -> list[str]:
         """The signatures of these metrics, by default of all that have numbers. One for each metric; where runs

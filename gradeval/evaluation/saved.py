@@ -38,7 +38,7 @@ from gradeval.formats.json import parse_json
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice, NoticeKind, Notices
-from gradeval.options import DEFAULT_TIES, LETOR_TIES, VALUES, Options
+from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_RUN, VALUES, Options
 from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.version import __version__, document_head
 
@@ -151,6 +151,16 @@ def _options(file: _Part) -> dict[str, object]:
     return Options.of_saved(options)
 
 
+def _read_with(run: _Part) -> dict[str, object]:
+    """The options that the run was read with. Raises InputError."""
+    if "options" not in run.content:
+        return {}
+    try:
+        return Options(**run.item("options", dict)).of_reading(OF_RUN)
+    except OptionError as error:
+        raise run.error(f"an option{run.place} is not valid ({error})") from None
+
+
 def _notice(file: _Part, index: int, content: Any) -> Notice:
     """Raises InputError for one that cannot be read, or has no sentence."""
     try:
@@ -209,6 +219,7 @@ def _run(
         depths=None if depths is None else (*depths,),
         bounds=bounds,
         stated={name: mean for name, mean in means.items() if name not in values},
+        read_with=_read_with(run),
     )
 
 
@@ -243,7 +254,8 @@ def _run_of_means(run: _Part, name: str, metrics: Sequence[str]) -> SavedRun:
     }
     counts = np.array([int(undefined.get(str(spec), 0)) for spec in specs], np.int64)
     summary = Summary(queries, limits.pop("summary"), counts, limits, {})
-    return SavedRun(name, run.item("sha256", (str, NoneType)), (), {}, summary=summary)
+    sha256 = run.item("sha256", (str, NoneType))
+    return SavedRun(name, sha256, (), {}, summary=summary, read_with=_read_with(run))
 
 
 def interval_of_saved(path: str, content: Mapping[str, Any]) -> tuple[str, float] | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.formats.columns import Columns
-from gradeval.options import Options
+from gradeval.options import OF_QRELS, Options
 from gradeval.tables.load import OpenedQrels, is_path, judgment_columns, source_of
 from gradeval.tables.qrels import Qrels
 
@@ -55,4 +55,4 @@ def _judgments_of(judge: bytes, rows: list[Columns], options: Options) -> Opened
         is_own = np.array([name_of_row == judge for name_of_row in part.subtopics.tolist()], np.bool_)
         parts.append(part.take(is_own).replace(subtopic=None))
     as_read = Qrels.of(name, parts)
-    return OpenedQrels(as_read, as_read.evaluated(options))
+    return OpenedQrels(as_read, as_read.evaluated(options), read_with=options.of_reading(OF_QRELS))

@@ -30,9 +30,9 @@ from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.format import format_of
 from gradeval.formats.sources import Source, kept_open
 from gradeval.formats.trec import run_columns
-from gradeval.options import ALL_FEATURES, DEFAULT_TIES, LETOR_TIES, OF_SCORES, Options
+from gradeval.options import ALL_FEATURES, DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_SCORES, Options
 from gradeval.records import Record
-from gradeval.tables.excluded import excluded
+from gradeval.tables.excluded import excluded, with_excluded
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import EACH, Collapse, Wanted
 from gradeval.tables.reduction import AnyTotal, Reduced, Total, collect, collect_columns
@@ -55,6 +55,7 @@ class OpenedQrels(Record):
     source: Source | None = None
     kind: str = ""
     letor: Letor | None = None
+    read_with: Mapping[str, Any] = {}  # as of Options.of_reading()
 
     def __repr__(self) -> str:
         queries, judgments = len(self.qrels.queries), len(self.qrels.grade)
@@ -72,6 +73,8 @@ class RunTable(Record, eq=False):
     columns: Columns
     ties: str = DEFAULT_TIES  # the default rule
     collapse: Collapse = EACH  # rows of one document
+    read_with: Mapping[str, Any] = {}  # as of Options.of_reading()
+    excluded: Any = None  # as Options.exclude
 
     def __repr__(self) -> str:
         return f"RunTable(path={self.path!r}, rows={len(self.columns.value):,})"
@@ -99,6 +102,7 @@ class Run(Record, eq=False):
     short_name: str | None = None
     nested: Nested | None = None  # all of it, if it is dicts
     collapse: Collapse = EACH
+    read_with: Mapping[str, Any] = {}  # of a RunTable
 
     def reduce(self, qrels: Qrels, jobs: int, wanted: Wanted | None = None) -> Reduced:
         """The ranks of the judged documents, and unjudged documents that are wanted. Raises InputError(s)."""
@@ -213,8 +217,10 @@ def joined(table: BlockTable, jobs: int) -> Columns:
 def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrels:
     """The judgments. hashes: whether the SHA-256 of the file is found while it is read."""
     if isinstance(qrels, OpenedQrels):
+        _check_read(qrels, options)
         return qrels.replace(qrels=_counted(qrels.as_read, options))
     jobs = options.jobs or default_jobs()
+    read_with = options.of_reading(OF_QRELS)
     name = "qrels"
     qrels = as_file(qrels, name)
     if is_path(qrels) and is_irds(path := source_of(qrels).name):
@@ -224,7 +230,7 @@ def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrel
     if is_path(qrels):
         [file] = open_file(_source(qrels, hashes), "qrels", options.replace(exclude=None))
         as_read = _judgments(file.table, jobs, options.merge)
-        return OpenedQrels(as_read, _counted(as_read, options), file.source, file.kind, file.letor)
+        return OpenedQrels(as_read, _counted(as_read, options), file.source, file.kind, file.letor, read_with)
     from gradeval.formats.memory import Nested, are_texts  # imported only when needed
 
     data = open_data(qrels, name, "grade", options)
@@ -238,7 +244,22 @@ def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrel
         # rows as in the dicts
         if len(as_read.queries) == len(data.queries) and len(as_read.grade) == len(names):
             as_read.__dict__["names"] = Texts(as_read.documents, names)  # which need not be decoded then
-    return OpenedQrels(as_read, _counted(as_read, options))
+    return OpenedQrels(as_read, _counted(as_read, options), read_with=read_with)
+
+
+def _check_read(judged: OpenedQrels, options: Options) -> None:
+    """Raise OptionError for an option of reading with which the judgments were not read."""
+    read, wanted = map(_of_judgments, (judged.read_with, options.of_reading(OF_QRELS)))
+    for name, value in wanted.items():
+        if value and value != read.get(name):
+            message = f"{name} differs from that of read_qrels(), which read the judgments"
+            raise OptionError(f"{message}. Give it there")
+
+
+def _of_judgments(read_with: Mapping[str, Any]) -> dict[str, Any]:
+    """What qrels were read with, without the columns that a run may have too."""
+    columns = [pair for pair in read_with.get("columns", ()) if _OWNERS.get(pair[0]) == "qrels"]
+    return {**read_with, "columns": columns}
 
 
 def _counted(qrels: Qrels, options: Options) -> Qrels:
@@ -356,6 +377,8 @@ def open_runs(
     position: among the runs. as_trec_eval: whether the lines of a TREC run are read as trec_eval does.
     """
     if isinstance(run, RunTable):
+        if judged is not NOTHING_JUDGED:
+            _check_excluded(run, options)
         return [_run_of_table(run, name, options, position)]
     run = as_file(run, name or f"run{position}")
     if not is_path(run):
@@ -382,6 +405,13 @@ def _source_and_format(run: Any, judged: OpenedQrels, options: Options, hashes: 
     return source, kind or kind_of(source, "score", options)
 
 
+def _check_excluded(run: RunTable, options: Options) -> None:
+    """Raise OptionError where documents were removed from the run that the judgments have."""
+    if run.excluded not in (None, with_excluded(options).exclude):
+        reason = "exclude: read_run() removed documents from the run alone"
+        raise OptionError(f"{reason}. Give it to evaluate() too")
+
+
 def _run_of_table(run: RunTable, name: str | None, options: Options, position: int) -> Run:
     path = run.path or name or f"run{position}"
     return Run(
@@ -390,6 +420,7 @@ def _run_of_table(run: RunTable, name: str | None, options: Options, position: i
         options.ties or run.ties,
         name=name if run.path else path,
         collapse=Collapse.of(options).joined(run.collapse),
+        read_with=run.read_with,
     )
 
 

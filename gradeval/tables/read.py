@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import OptionError
 from gradeval.options import OF_QRELS, OF_RUN, Options, takes
+from gradeval.tables.excluded import with_excluded
 from gradeval.tables.load import (
     NOTHING_JUDGED,
     OpenedQrels,
@@ -31,11 +32,14 @@ def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:
         >>> qrels = gradeval.read_qrels("qrels.txt")
         >>> gradeval.evaluate(qrels, "bm25.run", "AP")
 
-    qrels: what evaluate() takes. options: qrels_format, qrels_feature, groups, columns and jobs of
-    options.Options; and features, those of a LETOR file that are runs.
+    qrels: what evaluate() takes. options: qrels_format, qrels_feature, groups, unlabelled, merge, columns and
+    jobs of options.Options; and features, those of a LETOR file that are runs. Signatures name those that
+    decide the judgments, which evaluate() cannot change.
     Raises GradevalError: InputError for data, OptionError for options.
     """
     chosen = Options(**options)
+    if chosen.exclude is not None:
+        raise OptionError("exclude: give it to evaluate(), which removes the documents from the runs too")
     check_inputs([("qrels", qrels)], chosen)
     return open_qrels(qrels, chosen, hashes=True)
 
@@ -49,10 +53,11 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
 
     run: a path, {query: {document: score}}, tuples (query, document, score), or a data frame. options:
     run_format, groups, columns, split, ignore_identical_ids, max_passage, duplicates and jobs of
-    options.Options; and features, one, of a LETOR file.
+    options.Options; and features, one, of a LETOR file. Signatures name those that decide the ranking.
+    exclude is evaluate()'s too, for the judgments.
     Raises GradevalError: InputError for data, OptionError for options.
     """
-    chosen = Options(**options)
+    chosen = with_excluded(Options(**options))
     if isinstance(run, RunTable):
         return run
     run = as_file(run, "run")
@@ -61,4 +66,6 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     if further:
         raise OptionError(f"features must be the one feature of {source_of(run).name} that is the run")
     columns = joined(opened_run.opened(), chosen.jobs or default_jobs())
-    return RunTable(opened_run.path if is_path(run) else None, columns, opened_run.ties, opened_run.collapse)
+    path = opened_run.path if is_path(run) else None
+    read_with = chosen.of_reading(OF_RUN)
+    return RunTable(path, columns, opened_run.ties, opened_run.collapse, read_with, chosen.exclude)

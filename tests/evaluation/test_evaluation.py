@@ -389,6 +389,43 @@ def test_tables_that_are_read_once(tmp_path):
     assert Evaluator(letor, "RR", features="1,2").evaluate(letor).means[:, 0].tolist() == [0.75, 1.0]
 
 
+@each_row(
+    ({"merge": "mean"}, "query,doc,grade\nq1,d1,1\nq1,d1,3\n"),
+    ({"unlabelled": "unjudged"}, "query,doc,grade\nq1,d1,1\nq1,d2,\n"),
+    ({"columns": {"grade": "stars"}}, "query,doc,grade,stars\nq1,d1,1,3\n"),
+    ({"qrels_feature": 2}, "1 qid:q1 1:0 2:3 # d1\n"),
+)
+def test_what_qrels_were_read_with_is_told_apart(options, text, tmp_path):
+    path, run = tmp_path / "qrels", [("q1", "d1", 1.0)]
+    path.write_text(text)
+    expected = evaluate(path, {"a": run}, "CG@1", **options)
+    judged = read_qrels(path, **options)
+    for again in ({}, options):
+        results = evaluate(judged, {"a": run}, "CG@1", **again)
+        assert results.signature(0, 0) == expected.signature(0, 0)
+        assert results.options == expected.options
+    results.save(tmp_path / "saved.json")
+    plain = expected.replace(options=evaluate({"q1": {"d1": 1}}, run, "CG@1").options)
+    [name] = options
+    raises(InputError, f"it was made with --{name.replace('_', '-')} ", gradeval.compare, [results, plain])
+    judged = read_qrels([("q1", "d1", 1)])
+    raises(OptionError, f"^{name} differs from that of read_qrels", evaluate, judged, run, **options)
+
+
+def test_what_a_run_was_read_with_is_in_its_signature(tmp_path):
+    rows = [("q1", "d#1", 2.0), ("q1", "e#1", 1.0)]
+    read = read_run(rows, max_passage="#")
+    [expected] = evaluate({"q1": {"d": 1}}, rows, "RR", max_passage="#").signatures()
+    results = evaluate({"q1": {"d": 1}}, {"a": read, "b": rows}, "RR")
+    assert results.signature("a", "RR") == expected
+    assert "max_passage" not in results.signature("b", "RR")
+    results.save(tmp_path / "saved.json")
+    assert gradeval.load(tmp_path / "saved.json").signature("a", "RR") == expected
+    broken = results.to_dict(per_query=True)
+    broken["runs"][0]["options"] = {"max_passage": ""}
+    raises(InputError, "an option of run 'a' is not valid", gradeval.load, broken)
+
+
 def test_what_is_no_run_by_itself(tmp_path):
     for read in (read_qrels, read_run):
         raises(OptionError, r"options are jobs, (qrels|run)_format, ", read, {}, format="csv")

@@ -51,6 +51,8 @@ def test_values_are_those_without_them(folder):
     evaluator = gradeval.Evaluator(QRELS, METRICS, exclude=EXCLUDED, warnings="ignore")
     for run in (RUN, gradeval.read_run(RUN), gradeval.read_run("run", exclude="ids")):
         np.testing.assert_array_equal(evaluator.evaluate(run).means, expected.means)
+    raises(gradeval.OptionError, "from the run alone. Give it to evaluate", evaluate, QRELS, run, METRICS)
+    raises(gradeval.OptionError, "exclude: give it to evaluate", gradeval.read_qrels, "qrels", exclude="ids")
     judged = gradeval.read_qrels("qrels")
     np.testing.assert_array_equal(evaluate(judged, RUN, METRICS, exclude=EXCLUDED).means, expected.means)
     assert evaluate(judged, RUN, METRICS).means[0, -1] == 6 - 1
