@@ -661,8 +661,9 @@ class Results(Record, WithNotices, eq=False):
         )
 
     def _long_form(self, column: Callable[[list[str], Ints], Any]) -> dict[str, Any]:
-        """The columns run, query, metric and value: a row for each value, or without queries for each mean of
-        runs that are summaries. column: makes one from its different strings and which of these each row has.
+        """The columns run, query, metric, value and bounds, if any: a row for each value, or without queries
+        for each mean of runs that are summaries. column: makes one from its different strings and which of
+        these each row has.
         """
         is_of_means = bool(self.runs) and all(run.summary is not None for run in self.runs)
         specs = list(filter(is_summarized if is_of_means else has_numbers, self.specs))
@@ -677,8 +678,8 @@ class Results(Record, WithNotices, eq=False):
         if not is_of_means:
             counted = [np.flatnonzero(result.counted) for result in self.runs]
             queries = np.concatenate([np.empty(0, np.int64), *counted])
-            words["query"] = list(self.queries), np.repeat(queries, len(specs))
-        words["metric"] = list(map(str, specs)), np.arange(len(run)) % max(len(specs), 1)
+            words["query"] = (list(self.queries), np.repeat(queries, len(specs)))
+        words["metric"] = (list(map(str, specs)), np.arange(len(run)) % max(len(specs), 1))
         for name, (texts, _) in words.items():
             _check_utf8(name, texts)
         return {**{name: column(*texts) for name, texts in words.items()}, **numbers}

@@ -855,7 +855,7 @@ def _write_json(batches: Iterator[Columns], sink: Any, content: Content) -> None
         documents = _quoted(batch.documents)
         numbers = _numbers(batch.value, content)
         for query, (a, b) in zip(_quoted(batch.queries), pairwise(batch.bounds.tolist()), strict=True):
-            members = b", ".join(map(b"%b: %b".__mod__, zip(documents[a:b], numbers[a:b], strict=True)))
+            members = b", ".join([b"%b: %b" % pair for pair in zip(documents[a:b], numbers[a:b], strict=True)])
             sink.write(b"%b%b: {%b}" % (before, query, members))
             before = b",\n"
     sink.write(b"\n}\n")

@@ -267,12 +267,14 @@ def _documents(text: Bytes, start: Ints, gap: np.uint64) -> Ids | None:
     view = words(text)
     if start.max() >= len(view) or (text[start - 1] != gap).any():
         return None
-    ids = _field(view, start, gap)
-    if ids is None or not ids[1].all():
+    field = _field(view, start, gap)
+    if field is None:
         return None
-    fields, length = ids
-    keys = mix(fields[0] ^ MASKS[8])  # as Ids.keys() makes them
-    for k, word in enumerate(fields[1:], 1):
+    id_words, length = field
+    if not length.all():
+        return None
+    keys = mix(id_words[0] ^ MASKS[8])  # as Ids.keys() makes them
+    for k, word in enumerate(id_words[1:], 1):
         rows = np.flatnonzero(length > 8 * k)
         keys[rows] = mix(keys[rows] ^ word[rows])
     return Ids(text, start, length, keys)

@@ -298,10 +298,10 @@ def _parts(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
         raise MetricError(f"{text}: it is not of the form NAME(name=value,…)@k", hint=hint)
     name, inside, cutoffs = parts.groups()
     # of a=1,b={0:0,1:5},c="x,y": commas in quotes and braces do not separate
-    is_quoted_or_comma = r"""\{[^}]*\}?|'[^']*'?|"[^"]*"?|,"""
+    quoted_or_comma = r"""\{[^}]*\}?|'[^']*'?|"[^"]*"?|,"""
     pairs: list[tuple[str, str, str]] = []
     if inside and inside.strip():
-        marked = re.sub(is_quoted_or_comma, lambda match: "\0" if match[0] == "," else match[0], inside)
+        marked = re.sub(quoted_or_comma, lambda match: "\0" if match[0] == "," else match[0], inside)
         pairs = [item.partition("=") for item in marked.split("\0")]
     items = [(key.strip(), _unquoted(value.strip()) if equals else None) for key, equals, value in pairs]
     in_words = re.fullmatch(_AT_IN_WORDS, name) if cutoffs is None and _find(fold(name)) is None else None

@@ -240,11 +240,14 @@ class _Pairs(Record, eq=False):
 
 
 def _identical_ids(lines: RunLines, qrels: Qrels, table: KeyTable, query: Ints, segment: Ints) -> IdenticalIds:
-    """query, segment: the judged queries, in the qrels and in the lines. table: of the keys of documents."""
+    """Where judged queries retrieve documents with their own ids. query, segment: these queries, in the qrels
+    and in the lines. table: of the keys of documents, each with the salt of its query.
+    """
     if qrels.numbered:  # ids that are positions say nothing
         return NO_IDENTICAL_IDS
     at = table.find(qrels.query_index.table.keys[query] + salts(len(lines.query))[segment])
     hit = np.flatnonzero(at >= 0)
+    # the same key is not yet the same id
     hit = hit[lines.documents.same(at[hit], qrels.queries, query[hit])]
     if not len(hit):
         return NO_IDENTICAL_IDS

@@ -373,6 +373,7 @@ class _Shares:
         rows, documents, ids, offsets = part.result
         rows["line"] += first_line
         self.row_type = rows.dtype
+        # the three columns follow one another in the file
         self.offsets.append(self.file.tell() + offsets + offsets_of(offsets[:-1, -1])[:, None])
         for column in (rows, documents, ids):
             self.file.write(column.tobytes())

@@ -105,6 +105,7 @@ class _Documents(NamedTuple):
 
     @classmethod
     def of(cls, baseline: Baseline, run: ComparedRun, qrels: Qrels) -> _Documents:
+        """Each once, whether it is judged, in the old run or in the new one."""
         in_both = np.flatnonzero(run.in_both)
         judged = IdIndex(qrels.queries).find(baseline.qrels.queries)[in_both]
         parts = [
@@ -119,13 +120,13 @@ class _Documents(NamedTuple):
         query = np.concatenate([part.query for part in parts])
         first, number = documents.distinct(query)
         bounds = np.cumsum([0, *(len(part.row) for part in parts)])
-        columns = np.full((3, len(first)), np.nan)
-        columns[1:] = np.inf
+        grade = np.full(len(first), np.nan)
+        rank = np.full((2, len(first)), np.inf)
         values = [qrels.grade[parts[0].row], parts[1].position + 1, parts[2].position + 1]
-        for column, value, start, end in zip(columns, values, bounds, bounds[1:], strict=False):
+        for column, value, start, end in zip((grade, *rank), values, bounds, bounds[1:], strict=False):
             column[number[start:end]] = value
-        is_retrieved = np.isfinite(columns[1:]).any(axis=0)
-        return cls(query[first][is_retrieved], columns[1:, is_retrieved], columns[0, is_retrieved])
+        is_retrieved = np.isfinite(rank).any(axis=0)
+        return cls(query[first][is_retrieved], rank[:, is_retrieved], grade[is_retrieved])
 
 
 class _Rows(NamedTuple):

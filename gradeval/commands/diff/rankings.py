@@ -243,7 +243,7 @@ class ComparedRun(Record, eq=False):
     cut: int  # how many of the queries in both have more documents than the depth
     notices: Notices
     shown: int  # how many first ranks are kept
-    ranked: FirstRanks  # these
+    ranked: FirstRanks  # what is kept: the documents of these ranks
     row: Ints  # which of the queries of `ranked` each of the baseline is, (Q,), -1 for none
 
     @classmethod
