@@ -35,13 +35,13 @@ def separate_runs(runs: Any) -> list[LabelledRun]:
 def _separate(runs: Any) -> Iterator[LabelledRun]:
     from gradeval.formats import memory, shapes  # not for a command line, whose runs are labelled
 
-    runs = shapes.without_transport(runs)
+    runs = shapes.plain(shapes.without_transport(runs), "runs", "score")
     if shapes.is_of_file(runs):
         yield None, runs
     elif type(runs) is not dict and (_is_one(runs) or memory.is_ranx(runs)):
         yield from _files(runs)
     elif isinstance(runs, Mapping):
-        if shapes.records_of(runs) is None and not _are_rankings(runs) and _has_runs(runs):
+        if shapes.records_of(runs, "runs") is None and not _are_rankings(runs) and _has_runs(runs):
             yield from ((str(name), run) for name, run in runs.items())
         else:
             yield from _files(runs)
@@ -64,21 +64,23 @@ def _are_rankings(mapping: Mapping[Any, Any]) -> bool:
             return value.ndim == 1
         if not isinstance(value, (list, tuple, set, frozenset)):
             return False
-        return all(isinstance(item, (str, int)) for item in value) or shapes.are_pairs(value)
+        are_ids = all(isinstance(item, (str, int)) or is_missing(item) for item in value)
+        return are_ids or shapes.are_pairs(value)
 
     from gradeval.formats import shapes
+    from gradeval.formats.memory import is_missing
 
     return bool(mapping) and all(map(is_ranking, mapping.values()))
 
 
 def _is_record(item: Any) -> bool:
     """Whether it is a row by the names of columns, not a run {query: {document: score}}."""
-    from gradeval.formats.shapes import are_names
+    from gradeval.formats.shapes import are_names, is_series
 
     parts = (Mapping, list, tuple, set, frozenset, np.ndarray)
-    if not isinstance(item, Mapping):
+    if not isinstance(item, Mapping) or isinstance(next(iter(item), None), tuple):
         return False
-    are_parts = [isinstance(value, parts) for value in item.values()]
+    are_parts = [isinstance(value, parts) or is_series(type(value)) for value in item.values()]
     return not any(are_parts) or (not all(are_parts) and are_names([*item]))  # beside metadata or an embedding
 
 
@@ -97,11 +99,11 @@ def _has_runs(mapping: Mapping[Any, Any]) -> bool:
     if shapes.is_of_file(next(iter(values), None)):
         return True
     # a run has no mappings in its mappings, of which the first value decides
-    first = next((value for run in values if isinstance(run, Mapping) for value in run.values()), None)
-    is_column = isinstance(first, (list, tuple, set, frozenset)) or bool(
-        getattr(first, "ndim", 0)
-    )  # or a ranking
-    if isinstance(first, Mapping) or is_column:
+    items = (item for run in values if isinstance(run, Mapping) for item in run.items())
+    key, first = next(items, (None, None))
+    is_part = isinstance(first, (Mapping, list, tuple, set, frozenset))  # or a ranking, or a column
+    is_column = bool(getattr(first, "ndim", 0)) or shapes.is_series(type(first))
+    if is_part or is_column or isinstance(key, tuple):
         return True
     # most are dicts, which a look at the type tells in a tenth of the time
     not_dicts = [run for run in values if type(run) is not dict and not isinstance(run, Mapping)]
@@ -135,7 +137,7 @@ def _files(run: Any) -> list[LabelledRun]:
         return [(None, run)]
     if RUN_NAMES in (fields := load.field_names(run)):
         return _runs_of_records([dict(zip(fields, row, strict=True)) for row in run], RUN_NAMES)
-    records = shapes.records_of(run) or ()
+    records = shapes.records_of(run, "runs") or ()
     if any(RUN_NAMES in record for record in records):
         return _runs_of_records(records, RUN_NAMES)
     return [(None, run)]

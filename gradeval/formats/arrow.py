@@ -424,6 +424,8 @@ def of_columns(
     by_role: Mapping[str, str],
 ) -> memory.Data:
     """Columns with names, of which a frame or records have these. Raises InputError."""
+    if not names:
+        raise InputError(path, "the table is empty: it has no columns")
     chosen = choose(names, number, by_role, path, ARGUMENT)
     three = memory.Three(path, [*map(values, chosen.names)], column_labels(chosen))
     if number == "grade":

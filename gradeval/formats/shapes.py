@@ -3,26 +3,118 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from gradeval.errors import InputError, described
 from gradeval.formats.csv import are_columns
+from gradeval.formats.memory import is_frame
 from gradeval.formats.sources import TextSource
 
+_MOST_COLUMNS = 64  # dicts with more keys have queries
 
-def records_of(data: Any) -> Sequence[Mapping[str, Any]] | None:
-    """The records of a list of dicts, or of a dict of columns; None for other data."""
+
+def is_series(kind: type) -> bool:
+    """Whether it is the type of a column of pandas or polars."""
+    return hasattr(kind, "to_list") and hasattr(kind, "dtype")
+
+
+def plain(data: Any, path: str, number: str) -> Any:
+    """An iterator as a list, Series as the lists, dicts or rows that they stand for, and {(query, document):
+    number} as rows; other data as they are. path: in messages. Raises InputError.
+    """
+    if isinstance(data, Iterator) and not is_frame(data):
+        return list(data)
+    if is_series(type(data)):
+        return _of_series(data, path)
+    if not isinstance(data, Mapping) or not data:
+        return data
+    _check_keys(data, path)
+    if isinstance(next(iter(data)), tuple):
+        return _rows(data)
+    if not any(map(is_series, {*map(type, data.values())})):
+        return data
+    if are_names([*data]):
+        return {name: _column(column) for name, column in data.items()}
+    return {key: _of_query(key, value, path, number) for key, value in data.items()}
+
+
+def _check_keys(data: Mapping[Any, Any], path: str) -> None:
+    """Raise InputError for columns by index, and for a response that is not read."""
+    root = data.get("root")
+    if isinstance(root, Mapping) and isinstance(root.get("children"), list):
+        hint = "Give {query: {hit['id']: hit['relevance'] for hit in response['root']['children']}}"
+        raise InputError(path, "this is a response of Vespa, which is not read", hint=hint)
+    if not 2 < len(data) <= _MOST_COLUMNS or not all(isinstance(value, Mapping) for value in data.values()):
+        return
+    values = [value for column in data.values() for value in islice(column.values(), 1)]
+    if are_names([*data]) and not any(isinstance(value, Mapping) for value in values):
+        hint = "Give the frame itself, or df.to_dict(orient='list')"
+        raise InputError(path, "these are columns by index, as df.to_dict() gives them", hint=hint)
+
+
+def _column(column: Any) -> Any:
+    return column.to_list() if is_series(type(column)) else column
+
+
+def _has_parts(series: Any) -> bool:
+    """Whether it has rows by two indices, or what queries have by one."""
+    index = getattr(series, "index", None)
+    first = next(iter(series), None)
+    are_parts = isinstance(first, (list, tuple, set, frozenset, dict, np.ndarray))
+    return getattr(index, "nlevels", 0) == 2 or (index is not None and are_parts)
+
+
+def _of_series(series: Any, path: str) -> Any:
+    """The rows of a Series by query and document, or the dict of one by query. Raises InputError."""
+    if not _has_parts(series):
+        hint = "Give the data frame, {query: Series of documents}, or a Series by query and document"
+        raise InputError(path, "a Series of numbers or ids has no queries", hint=hint)
+    parts = dict(series.items())
+    return _rows(parts) if series.index.nlevels == 2 else parts
+
+
+def _rows(numbers: Mapping[tuple[Any, ...], Any]) -> list[tuple[Any, ...]]:
+    """(query, document, number) of each item of {(query, document): number}."""
+    return [(*key, value) for key, value in numbers.items()]
+
+
+def _of_query(key: Any, series: Any, path: str, number: str) -> Any:
+    """What a query has: a ranking, or numbers by document. Raises InputError where it may be either."""
+    if not is_series(type(series)):
+        return series
+    if _has_parts(series):  # a run, by its name
+        return _of_series(series, path)
+    index = getattr(series, "index", None)
+    first = next(iter(series), None)
+    if index is None or not isinstance(first, Real):
+        return series.to_list()
+    if number == "score" and isinstance(first, Integral) and isinstance(index[0], Integral):
+        hint = "Give .to_list() of documents, the best first, or .to_dict() of scores"
+        message = f"query {described(key)}: integers by integers may be documents or scores"
+        raise InputError(path, message, hint=hint)
+    return dict(series.items())
+
+
+def records_of(data: Any, path: str) -> Sequence[Mapping[str, Any]] | None:
+    """The records of a list of dicts, or of a dict of columns; None for other data. path: in messages. Raises
+    InputError for columns of unequal length.
+    """
     if isinstance(data, Mapping):
         columns = list(data.values())
         # of queries, of documents, and of grades or scores
         is_table = len(columns) >= 3 and all(
             isinstance(column, (list, tuple, np.ndarray)) for column in columns
         )
-        if not is_table or len({len(column) for column in columns}) > 1 or not are_names([*data]):
+        if not is_table or not are_names([*data]):
             return None
+        lengths = {name: len(column) for name, column in data.items()}
+        if len({*lengths.values()}) > 1:
+            raise InputError(path, f"the columns are not of one length: {described(lengths)}")
         return [dict(zip(data, row, strict=True)) for row in zip(*columns, strict=True)]
     is_list = isinstance(data, (list, tuple)) and bool(data)
     return data if is_list and all(isinstance(row, Mapping) for row in data) else None
@@ -36,7 +128,7 @@ def as_file(data: Any, name: str) -> Any:
     if not is_of_file(data):
         return data
     is_of_lines = isinstance(data, (list, tuple)) and not (are_responses(data) or are_judgments(data))
-    parts = (json.dumps(part, default=_plain) for part in (data if is_of_lines else [data]))
+    parts = (json.dumps(part, default=_of_json) for part in (data if is_of_lines else [data]))
     return TextSource(name, "\n".join(parts).encode())
 
 
@@ -55,7 +147,9 @@ def is_of_file(data: Any) -> bool:
     if are_responses(data) or are_judgments(data):
         return True
     first = data[0] if isinstance(data, (list, tuple)) and data else None
-    if not isinstance(first, Mapping) or not any(isinstance(value, list) for value in first.values()):
+    if not isinstance(first, Mapping) or not all(isinstance(key, str) for key in first):
+        return False
+    if not any(isinstance(value, list) for value in first.values()):
         return False
     from gradeval.formats.json import list_member  # imported only when needed
 
@@ -102,7 +196,7 @@ def without_transport(data: Any) -> Any:
     return body if isinstance(body, dict) else data
 
 
-def _plain(value: Any) -> Any:
+def _of_json(value: Any) -> Any:
     """A value that JSON has not, as a number of numpy."""
     return value.item() if hasattr(value, "item") else str(value)
 
@@ -115,7 +209,7 @@ def are_names(names: Sequence[Any]) -> bool:
 def are_pairs(documents: Any) -> bool:
     """Whether these are (document, score) pairs."""
     are_rows = bool(documents) and all(isinstance(row, (tuple, list)) and len(row) == 2 for row in documents)
-    return are_rows and all(isinstance(row[0], str) for row in documents)
+    return are_rows and all(isinstance(row[0], (str, int)) for row in documents)
 
 
 def listed(documents: Any) -> Any:
@@ -124,10 +218,10 @@ def listed(documents: Any) -> Any:
     return documents.tolist() if are_ids else documents
 
 
-def nested(data: Mapping[Any, Any], number: str) -> Mapping[Any, Any]:
+def nested(data: Mapping[Any, Any], path: str, number: str) -> Mapping[Any, Any]:
     """{query: {document: number}}, also of {query: [document, …]}, a run in order, the best first, of
-    {query: [(document, score), …]}, and of {query: {document, …}}, the relevant documents of qrels. Raises
-    ValueError for a document twice.
+    {query: [(document, score), …]}, and of {query: {document, …}}, the relevant documents of qrels. path: in
+    messages. Raises InputError for a document twice.
     """
     kinds = {type(documents) for documents in data.values()}
     if number == "grade" and kinds and kinds <= {set, frozenset}:
@@ -137,10 +231,10 @@ def nested(data: Mapping[Any, Any], number: str) -> Mapping[Any, Any]:
     lists = {query: listed(documents) for query, documents in data.items()}
     if any(isinstance(documents, np.ndarray) for documents in lists.values()):
         return data
-    return {query: _scored(query, documents) for query, documents in lists.items()}
+    return {query: _scored(query, documents, path) for query, documents in lists.items()}
 
 
-def _scored(query: Any, documents: Sequence[Any]) -> dict[Any, Any]:
+def _scored(query: Any, documents: Sequence[Any], path: str) -> dict[Any, Any]:
     """The documents of a query with scores, which fall by position where there are none."""
     count = len(documents)
     if are_pairs(documents):
@@ -151,5 +245,5 @@ def _scored(query: Any, documents: Sequence[Any]) -> dict[Any, Any]:
         scores = {document: count - position for position, document in enumerate(documents)}
     if len(scores) < count:
         twice = next(document for document in ids if ids.count(document) > 1)
-        raise ValueError(f"query {query!r} has document {twice!r} twice")
+        raise InputError(path, f"query {described(query)} has document {described(twice)} twice")
     return scores

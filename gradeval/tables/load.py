@@ -590,11 +590,11 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
 
     with readable(path, memory.ROWS):
         check_documents(data, path, number)
-        data = data.to_dict() if memory.is_ranx(data) else data
-        if (table := shapes.records_of(data)) is not None:
+        data = data.to_dict() if memory.is_ranx(data) else shapes.plain(data, path, number)
+        if (table := shapes.records_of(data, path)) is not None:
             return _of_dicts(table, path, number, options)
         if isinstance(data, Mapping):
-            return memory.Nested(path, shapes.nested(data, number), number)
+            return memory.Nested(path, shapes.nested(data, path, number), number)
         is_table = memory.is_frame(data) and not isinstance(data, np.ndarray)
     if is_table:
         with readable(path):
@@ -615,8 +615,8 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
         rows = list(records)
         first = rows[0] if rows else ()
         if isinstance(first, Mapping):
-            hint = "Give a data frame of them, such as pandas.DataFrame(rows)"
-            raise InputError(path, "the rows are dicts, which are not read", hint=hint)
+            hint = "Give a list of dicts alone, or a data frame of them, such as pandas.DataFrame(rows)"
+            raise InputError(path, "the first row is a dict, and not all are", hint=hint)
         has_subtopics = number == "grade" and isinstance(first, (tuple, list)) and len(first) == 4
         return memory.tuples(path, rows, number, _places(names) if has_subtopics else (0, 1, 2))
 

@@ -76,6 +76,61 @@ def test_a_column_run_names_the_runs() -> None:
     raises(gradeval.InputError, "runs:3: the run .column run. is missing", gradeval.evaluate, QRELS, rows, "AP")
 
 
+def test_series_are_read_as_what_they_stand_for() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    expected = gradeval.evaluate(QRELS, {"r": RUN}, METRICS).means
+
+    def shapes_of(rows: list[dict[str, Any]], number: str) -> list[Any]:
+        frame = pandas.DataFrame(rows)
+        by_both = frame.set_index(["query_id", "doc_id"])[number]
+        shapes: list[Any] = [dict(frame), frame.to_dict("series"), polars.DataFrame(rows).to_dict()]
+        shapes += [{**columns(rows), number: frame[number]}, by_both, by_both.to_dict()]
+        own = frame.set_index("doc_id").groupby("query_id")[number]
+        return [*shapes, dict([*own])]
+
+    for qrels in shapes_of(records(QRELS, "grade"), "grade"):
+        np.testing.assert_array_equal(gradeval.evaluate(qrels, RUN, METRICS).means, expected)
+    in_order = pandas.DataFrame([(q, d) for q, ids in rankings().items() for d in ids], columns=["q", "d"])
+    runs = shapes_of(records(RUN, "score"), "score")
+    runs += [in_order.groupby("q")["d"].apply(list), dict([*in_order.groupby("q")["d"]])]
+    runs.append({query: polars.Series(ids) for query, ids in rankings().items()})
+    for run in runs:
+        for given in (run, {"r": run}, [run]):
+            np.testing.assert_array_equal(gradeval.evaluate(QRELS, given, METRICS).means, expected)
+
+
+def test_iterators_are_read_as_lists() -> None:
+    expected = gradeval.evaluate(QRELS, {"r": RUN}, METRICS).means
+    results = gradeval.evaluate(iter(records(QRELS, "grade")), iter(records(RUN, "score")), METRICS)
+    np.testing.assert_array_equal(results.means, expected)
+    named = gradeval.evaluate(QRELS, {"r": iter(records(RUN, "score"))}, METRICS)
+    np.testing.assert_array_equal(named.means, expected)
+
+
+def test_what_is_wrong_with_series_and_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(records(RUN, "score"))
+    integers = {1: pandas.Series([20, 10])}
+    unequal = {"query_id": ["q1"], "doc_id": ["a", "b"], "score": [1.0, 2.0]}
+    cases: list[tuple[Any, str]] = [
+        (frame.to_dict(), "these are columns by index.* df.to_dict.orient='list'"),
+        (frame["score"], "a Series of numbers or ids has no queries. Give the data frame"),
+        (integers, "query 1: integers by integers may be documents or scores. Give .to_list"),
+        (pandas.DataFrame(), "the table is empty: it has no columns$"),
+        (unequal, "the columns are not of one length: {'query_id': 1, 'doc_id': 2, 'score': 2}"),
+        ({1: [20, None]}, "query 1, document None: the document id is missing"),
+        ({1: [20, 20, 10]}, "query 1 has document 20 twice"),
+        ({1: [(20, 2.0), (20, 1.0)]}, "query 1 has document 20 twice"),
+        ({"root": {"children": [{"id": "a", "relevance": 1}]}}, "this is a response of Vespa, which"),
+    ]
+    for data, message in cases:
+        raises(gradeval.InputError, f"^(runs|run1)(:2)?: {message}", gradeval.evaluate, QRELS, data, "AP")
+        raises(gradeval.InputError, message, gradeval.evaluate, QRELS, [data], "AP")
+        with pytest.raises(gradeval.InputError) as caught:
+            gradeval.evaluate(QRELS, data, "AP")
+        assert "each row" not in str(caught.value)
+
+
 def test_what_is_wrong_with_them() -> None:
     broken = records(RUN, "score")
     del broken[1]["doc_id"]

@@ -60,7 +60,8 @@ def test_data_that_is_no_table(data, what):
     ({"x": 5}, "x: 5 is not a run. Give a path"),
     ({"x": {"q1": {"d": 1}}, "y": 5}, "y: 5 is not a run. Give a path"),
     ({"q1": {"d1": 1}, "q2": 5}, "run1: query 'q2': 5 is not a dict {document: score}"),
-    ({"q1": ["d", None]}, f"q1:1: {ROW}: 'd' is a string; files are given by their paths, and rankings as"),
+    ({"q1": ["d", None]}, "run1:2: query 'q1', document None: the document id is missing"),
+    ({"q1": ["d", 0.5]}, f"q1:1: {ROW}: 'd' is a string; files are given by their paths, and rankings as"),
     ("", "'': no such file. Check the path"),
 )  # fmt: skip
 def test_what_is_no_run(run, what):
