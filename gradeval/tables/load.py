@@ -214,14 +214,15 @@ def joined(table: BlockTable, jobs: int) -> Columns:
     return with_fewer(read, jobs)
 
 
-def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrels:
-    """The judgments. hashes: whether the SHA-256 of the file is found while it is read."""
+def open_qrels(qrels: Any, options: Options, hashes: bool = False, name: str = "qrels") -> OpenedQrels:
+    """The judgments. hashes: whether the SHA-256 of the file is found while it is read. name: of data in memory,
+    in messages.
+    """
     if isinstance(qrels, OpenedQrels):
         _check_read(qrels, options)
         return qrels.replace(qrels=_counted(qrels.as_read, options))
     jobs = options.jobs or default_jobs()
     read_with = options.of_reading(OF_QRELS)
-    name = "qrels"
     qrels = as_file(qrels, name)
     if is_path(qrels) and is_irds(path := source_of(qrels).name):
         from gradeval.formats.irds import judgments

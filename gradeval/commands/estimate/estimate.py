@@ -29,7 +29,7 @@ from gradeval.statistics.intervals import UNBOUNDED, within
 from gradeval.statistics.multiple import CORRECTIONS, two_way_anova
 from gradeval.statistics.predicted import predicted_mean, welch_p
 from gradeval.statistics.tests import interval_of_mean
-from gradeval.tables.load import check_inputs, inputs_of, is_path, source_of, to_be_read_twice
+from gradeval.tables.load import check_inputs, inputs_of, is_path, open_qrels, source_of, to_be_read_twice
 from gradeval.version import __version__, schema_of
 
 if TYPE_CHECKING:
@@ -221,6 +221,8 @@ def _evaluated(judges: Judges, runs: Runs, plan: Plan, errors: OnErrors) -> list
     # those of the model have a format of their own; some of its queries are chosen, not of those of people
     of_model = options.replace(qrels_format=None, qrels_feature=None, groups=None)
     of_people = plan.replace(options=options.replace(query_ids=None))
+    if not is_path(model):
+        model = open_qrels(model, of_model, name="model_qrels")
     results = [
         evaluate_all(of_people, people, runs),
         evaluate_all(plan.replace(options=of_model), model, runs),
@@ -251,14 +253,13 @@ def _values(people: Results, model: Results, options: Options) -> _Values:
     """Raises InputError where the judgments do not go together."""
     position = {query: q for q, query in enumerate(model.queries)}
     lacking = [query for query in people.queries if query not in position]
-    model_path = "model_qrels" if model.qrels == people.qrels else model.qrels  # of data in memory
     if len(lacking) == len(people.queries):
-        raise no_common_query(model_path, people.qrels, model.queries, people.queries)
+        raise no_common_query(model.qrels, people.qrels, model.queries, people.queries)
     if lacking and options.query_ids is None:
         count = many(len(lacking), "query that people judged", "queries that people judged")
         message = f"it lacks {count} in {people.qrels}: {first_names(map(named, lacking), MAX_SUBJECTS)}"
         hint = "Let the model judge them too, or choose queries with query_ids (--query-ids)"
-        raise InputError(model_path, message, hint=hint)
+        raise InputError(model.qrels, message, hint=hint)
     of_people, of_model = (QueryValues.of(results, results.specs) for results in (people, model))
     common = [q for q, query in enumerate(people.queries) if query in position]
     columns = [position[people.queries[q]] for q in common]

@@ -80,8 +80,12 @@ def _columns(estimates: Estimates, of_differences: bool) -> list[Column]:
 
 def _legend(estimates: Estimates) -> list[str]:
     queries = many(estimates.queries, "query", "queries")
+    counts = {estimate.judged + estimate.others for estimate in estimates.estimates}
+    population = f"The mean over {queries}"
+    if counts != {estimates.queries}:
+        population = f"The mean over the n + N queries with a value, of {queries}"
     columns = (
-        f"The mean over {queries}, of which people judged {estimates.judged_queries:,} and the model all. "
+        f"{population}, of which people judged {estimates.judged_queries:,} and the model all. "
         "estimate: by both; people and model: by each alone; bias: the model's value less that of people, over "
         "the n queries that both judged; λ: how much the model's judgments of the N others count."
     )
@@ -89,4 +93,6 @@ def _legend(estimates: Estimates) -> list[str]:
         "The queries that people judged are taken for a random sample of all, which 'gradeval pool --order "
         "sample' draws."
     )
-    return [columns, assumed]
+    if any(estimate.others for estimate in estimates.estimates):
+        return [columns, assumed]
+    return [columns, "N is 0: no query has a value by the model alone, so its judgments add nothing to people's."]

@@ -42,6 +42,8 @@ def made(seed: int = 1, queries: int = 40, favoured: float = 0.0) -> tuple[dict,
 
 PEOPLE, MODEL, RUNS = made(seed=2)
 FEW = {query: PEOPLE[query] for query in list(PEOPLE)[1::2]}
+UNKNOWN = [query for query in MODEL if query not in FEW][:2]  # which people have not judged
+WITHOUT_RELEVANT = {**MODEL, UNKNOWN[0]: dict.fromkeys(MODEL[UNKNOWN[0]], 0)}
 
 
 def estimated(people=FEW, model=MODEL, runs=RUNS, metrics=METRICS, **options) -> Estimates:
@@ -147,9 +149,26 @@ def test_notices_of_each_judge() -> None:
     del run["q5"], run["q30"]
     found = estimated(runs={"a": run}, metrics="RR")
     assert [(n.kind.value, n.count, n.judgments) for n in found.notices] == [
-        ("missing", 2, "qrels"),
-        ("unjudged", 1, "qrels"),
+        ("missing", 2, "model_qrels"),
+        ("unjudged", 1, "model_qrels"),
     ]
+
+
+def test_notices_name_the_judgments_in_memory() -> None:
+    run = {query: RUNS["a"][query] for query in MODEL if query not in UNKNOWN}
+    found = estimated(model=WITHOUT_RELEVANT, runs={"a": run}, metrics="AP")
+    about = {(notice.kind.value, notice.subject, notice.judgments) for notice in found.notices}
+    assert about >= {("missing", "a", "model_qrels"), ("no_relevant", "model_qrels", "")}
+
+
+def test_the_legend_counts_what_the_table_counts() -> None:
+    assert "The mean over 40 queries, of which people judged 20" in str(estimated())
+    found = estimated(model=WITHOUT_RELEVANT, metrics="AP", no_relevant="skip")
+    assert {one.judged + one.others for one in found.estimates} == {39}
+    assert "The mean over the n + N queries with a value, of 40 queries" in str(found)
+    assert "N is 0" not in str(found)
+    of_people_alone = " ".join(str(estimated(model=FEW)).split())
+    assert "N is 0: no query has a value by the model alone, so its judgments add nothing" in of_people_alone
 
 
 @each(("people", "model", "options", "error", "what"), [
