@@ -15,10 +15,12 @@ import pytest
 from helpers import each, error_of, raises
 
 import gradeval
+from gradeval.commands.files.convert import WrittenFormat
 from gradeval.compare_options import OF_SUMS
 from gradeval.errors import OptionError
 from gradeval.evaluation.evaluator import Evaluator
 from gradeval.evaluation.results import Results
+from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.options import FILES, PROCESS, Option, Options
 from gradeval.render import WRITERS, Format
 
@@ -120,6 +122,7 @@ def test_the_module_is_of_the_tables() -> None:
     taking = {one for one in functions if "**options" in inspect.getsource(one).split('"""')[0]}
     assert taking == {one for of in FUNCTIONS.values() for one in of} - {Evaluator.__init__, Results.compare}
     assert set(get_args(Format)) == {*WRITERS, "html"}
+    assert get_args(WrittenFormat) == WRITTEN_FORMATS
     parameters = inspect.signature(gradeval.Evaluator).parameters  # at run time
     assert list(parameters)[:2] == ["qrels", "metrics"] and parameters["confidence"].default == 95.0
     assert "Literal['trec', 'input', 'best', 'worst', 'expected'] | None" in str(parameters["ties"])
@@ -211,6 +214,11 @@ WRONG = [
     'gradeval.evaluate("qrels", "a.run", [10])',
     'gradeval.score_arrays("AP", grade=[1], score=[1], ties="inputt")',
     'results.render("mdd")',
+    'gradeval.convert("a.run", "b.csv", to="cvs")',
+    'gradeval.convert("a.run", "b.csv", role="runs")',
+    'gradeval.convert("a.run", "b.csv", ties="trek")',
+    'gradeval.compare_tables("a.csv", queries="bth")',
+    'gradeval.list_metrics()[0]["nme"]',
 ]
 
 

@@ -26,8 +26,17 @@ def check_bounds(specs: Sequence[Spec]) -> None:
     if all(spec.bounds == NO_BOUNDS for spec in specs):
         load()
         having = [metric.name for metric in REGISTRY.values() if metric.bounds is not None]
+        conditions = [_condition(spec) for spec in specs if spec.metric.bounds is not None]
         message = f"no bounds over missing judgments: {', '.join(map(str, specs))}"
-        raise MetricError(message, hint=f"metrics with bounds: {', '.join(having)}")
+        others = f"metrics with bounds: {', '.join(having)}"
+        raise MetricError(message, hint="; ".join(dict.fromkeys(conditions)) or others)
+
+
+def _condition(spec: Spec) -> str:
+    """Under which parameters a metric has bounds, of which it has others."""
+    if spec.params.get("judged_only"):
+        return f"{spec.metric.name} has them without judged_only"
+    return f"{spec.metric.name} has them {str(spec.metric.bounds).partition('; ')[2]}"
 
 
 def bounds_of(judge: Judge, specs: Sequence[Spec], values: Floats, jobs: int) -> Floats:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from shlex import quote
 from textwrap import TextWrapper
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -320,11 +320,28 @@ def _with_required(metric: Metric) -> Spec:
     return Spec(metric, tuple((param.name, param.parse(param.example)) for param in required))
 
 
-def list_metrics() -> list[dict[str, Any]]:
+class MetricRow(TypedDict):
+    """A row of list_metrics()."""
+
+    name: str
+    display: str
+    family: str
+    summary: str
+    range: tuple[float | None, float | None]
+    higher_is_better: bool | None
+    cutoff: bool
+    expected_ties: bool
+    graded: bool
+    bounds: str
+    aliases: list[str]
+    source: str
+
+
+def list_metrics() -> list[MetricRow]:
     """All metrics, a dict for each: name, display, family, summary, range (low, high; None for no bound),
     higher_is_better, cutoff (whether it takes one), expected_ties (whether there is a formula of its mean over
     the orders of ties), graded (whether it distinguishes degrees of relevance), bounds (those over judgments
-    that are missing: exact, outer or none), aliases and source.
+    that are missing: exact, outer or none, and the parameters that they need), aliases and source.
 
         >>> [row["name"] for row in gradeval.list_metrics() if row["graded"]]
 
@@ -342,7 +359,7 @@ def list_metrics() -> list[dict[str, Any]]:
             "cutoff": metric.at is not None and metric.at.name == "cutoff",
             "expected_ties": metric.has_expected(_with_required(metric).params),
             "graded": not metric.text and is_graded(metric),
-            "bounds": metric.bounds.about if metric.bounds else NO_BOUNDS,
+            "bounds": str(metric.bounds or NO_BOUNDS),
             "aliases": list(metric.aliases),
             "source": source_of(metric),
         }

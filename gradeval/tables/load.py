@@ -215,8 +215,8 @@ def joined(table: BlockTable, jobs: int) -> Columns:
 
 
 def open_qrels(qrels: Any, options: Options, hashes: bool = False, name: str = "qrels") -> OpenedQrels:
-    """The judgments. hashes: whether the SHA-256 of the file is found while it is read. name: of data in memory,
-    in messages.
+    """The judgments. hashes: whether the SHA-256 of the file is found while it is read. name: of data in
+    memory, in messages.
     """
     if isinstance(qrels, OpenedQrels):
         _check_read(qrels, options)

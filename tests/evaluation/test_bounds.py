@@ -168,11 +168,14 @@ def test_options_without_bounds(metric: str, options: Any, message: str) -> None
     ("bpref tau", "no bounds over missing judgments: bpref, tau: metrics with bounds: AP, muAP, "),
     (
         "nDCG(judged_only=true)@3",
-        "no bounds over missing judgments: nDCG(judged_only=true)@3: metrics with",
+        "no bounds over missing judgments: nDCG(judged_only=true)@3: nDCG has them without judged_only",
     ),
-    ("nDCG(gain=0:1/1:2)", "no bounds over missing judgments: nDCG(gain=0:1/1:2): metrics with"),
-    ("nDCG(top=1/2)", "no bounds over missing judgments: nDCG(top=1/2): metrics with"),
-    ("rbp", "no bounds over missing judgments: rbp: metrics with"),
+    (
+        "nDCG(gain=0:1/1:2)",
+        "no bounds over missing judgments: nDCG(gain=0:1/1:2): nDCG has them only with gains",
+    ),
+    ("nDCG(top=1/2)", "no bounds over missing judgments: nDCG(top=1/2): nDCG has them only with gains"),
+    ("rbp", "no bounds over missing judgments: rbp: rbp has them only with rel= or gain=binary"),
 )
 def test_metrics_without_bounds(metrics: str, message: str) -> None:
     assert error_of(MetricError, gradeval.Evaluator, {"q": {"a": 1}}, metrics, bounds=True).startswith(message)

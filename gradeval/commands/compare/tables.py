@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -101,7 +101,7 @@ def compare_tables(
     metrics: str | Iterable[str] | None = None,
     *,
     lower_is_better: str | Iterable[str] = (),
-    queries: str = "judged",
+    queries: Literal["judged", "both"] = "judged",
     query_ids: str | Iterable[str] | None = None,
     columns: Any = (),
     query_weights: Any = None,

@@ -95,4 +95,7 @@ def _legend(estimates: Estimates) -> list[str]:
     )
     if any(estimate.others for estimate in estimates.estimates):
         return [columns, assumed]
-    return [columns, "N is 0: no query has a value by the model alone, so its judgments add nothing to people's."]
+    return [
+        columns,
+        "N is 0: no query has a value by the model alone, so its judgments add nothing to people's.",
+    ]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from gradeval.tables.reduction import QueryNotGrouped
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
     from gradeval.keywords import Files, Unpack
+
+
+WrittenFormat = Literal["trec", "letor", "msmarco", "beir", "csv", "tsv", "json", "jsonl", "parquet", "arrow"]
 
 
 @dataclass(frozen=True)
@@ -92,13 +95,13 @@ class Converted(NamedTuple):
 def convert(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     target: str | os.PathLike[str],
-    to: str | None = None,
+    to: WrittenFormat | None = None,
     *,
-    role: str | None = None,
+    role: Literal["qrels", "run"] | None = None,
     sort: bool = False,
     top: int | None = None,
     tag: str | None = None,
-    ties: str | None = None,
+    ties: Literal["trec", "input"] | None = None,
     qrels: str | os.PathLike[str] | None = None,
     **options: Unpack[Files],
 ) -> Converted:
