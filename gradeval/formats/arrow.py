@@ -123,6 +123,7 @@ class Chunk(NamedTuple):
         return self._texts_by_offset() if self.format in _OFFSETS else self._texts_of_views()
 
     def _texts_by_offset(self) -> Ids:
+        """Of a layout that has the offset of each string in one buffer."""
         kind = _OFFSETS[self.format]
         offsets = self._buffer(1, kind, self.offset, self.length + 1).astype(np.int64)
         first, end = int(offsets[0]), int(offsets[-1])
@@ -135,7 +136,9 @@ class Chunk(NamedTuple):
         return Ids(padded(text), offsets[:-1] - first, length)
 
     def _texts_of_views(self) -> Ids:
-        # a string of up to 12 bytes is in its view, behind the length; of others the view has the offset
+        """Of a layout with a view for each string: the length, then the string itself if it has up to 12 bytes,
+        else its first bytes, the number of a buffer and the offset there.
+        """
         views = self._buffer(1, "i4", 4 * self.offset, 4 * self.length).reshape(-1, 4)
         length = views[:, 0].astype(np.int64)
         length[self.missing()] = 0  # a null's view may be anything
@@ -358,6 +361,7 @@ def _values(
 
 
 def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> memory.ReadIds:
+    """The ids of a chunk; rows without one, or with one that has a NUL, are problems."""
     missing = chunk.missing()
     values = _values(chunk, distinct)
     if values is not None:
@@ -367,20 +371,26 @@ def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> me
         return short, NOTHING
     ids = chunk.texts()
     wrong = memory.missing_rows(missing, label)
-    may_hold_nul = bool((ids.block[:-PAD] == 0).any())
-    if is_view and may_hold_nul:  # the views are the length, then the string up to zeros, or a place
-        size = 16 * len(ids)
-        is_inline = ids.length <= _INLINE
-        length = ids.length[is_inline]
-        views = ids.block[:size].reshape(-1, 16)[is_inline]
-        expected = length.sum() + np.count_nonzero(length)  # which are one byte each
-        behind = ids.block[size:-PAD]
-        may_hold_nul = np.count_nonzero(views) != expected or not behind.all()
-    if not wrong.total and may_hold_nul:
+    if not wrong.total and _may_hold_nul(ids, is_view):
         nuls = offsets_of(ids.block == 0)
         rows = np.flatnonzero(nuls[ids.start + ids.length] > nuls[ids.start])
         wrong = LineProblems.of(rows, lambda i: f"the {label} {shown(ids[int(rows[i])])} contains a NUL byte")
     return ids.light(), wrong
+
+
+def _may_hold_nul(ids: Ids, is_view: bool) -> bool:
+    """False where no id has a NUL. is_view: whether the ids are in views, which have zeros of their own."""
+    if ids.block[:-PAD].all():
+        return False
+    if not is_view:
+        return True
+    size = 16 * len(ids)
+    is_inline = ids.length <= _INLINE
+    length = ids.length[is_inline]
+    views = ids.block[:size].reshape(-1, 16)[is_inline]
+    expected = length.sum() + np.count_nonzero(length)  # which are one byte each
+    behind = ids.block[size:-PAD]
+    return bool(np.count_nonzero(views) != expected or not behind.all())
 
 
 def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, label: str) -> memory.ReadNumbers:

@@ -686,6 +686,7 @@ def _nested_table(source: Source, number: str, options: Options, member: str) ->
 
 
 def _nested_blocks(source: Source, query: str, member: str) -> Iterator[Lists]:
+    """The lists of JSON Lines. query, member: the keys of the query's id and of its list in each line."""
     seen: set[Any] = set()
     for block in source.blocks():
         text = block.text.tobytes()

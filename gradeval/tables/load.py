@@ -747,6 +747,7 @@ def _check_column(role: str, column: str, inputs: Iterable[InputNames]) -> None:
 
 
 def input_names(role: str | None, data: Any, options: Options) -> InputNames | None:
+    """The names in data of this role; None where they are unknown: read before, a pipe, or not readable."""
     if isinstance(data, (OpenedQrels, RunTable)):
         return None
     data = as_file(data, "the table")

@@ -171,11 +171,10 @@ class Subtopics(Record, Recalling, eq=False):
             best = np.repeat(np.maximum.reduceat(rounded, first), np.diff(first, append=len(unranked)))
             equal = np.flatnonzero(rounded == best)
             chosen = equal[are_new(query[unranked[equal]])]
-            ranked.append(unranked[chosen])
+            taken = unranked[chosen]
+            ranked.append(taken)
             gains.append(gain[chosen])
-            weight[
-                topic[ranges(by_document.offsets[unranked[chosen]], by_document.lengths[unranked[chosen]])]
-            ] *= 1 - alpha
+            weight[topic[ranges(by_document.starts[taken], by_document.lengths[taken])]] *= 1 - alpha
             unranked = np.delete(unranked, chosen)
         chosen = np.concatenate(ranked)
         order = stable_order(query[chosen])

@@ -410,6 +410,7 @@ class _Sorted(Record, eq=False):
 
 
 def _sorted(lines: RunLines) -> _Sorted | None:
+    """None where the scores of each query fall from line to line. Only queries where one rises are sorted."""
     score, bounds = lines.score, lines.bounds
     before_start = bounds[1:-1] - 1
     is_below = score[1:] < score[:-1]

@@ -556,6 +556,7 @@ class _CollectionCells:
         return system in self.features or os.path.exists(self.paths[system])
 
     def done(self, results: Results) -> BatchCell:
+        """The cell of a system, from the results of its run alone."""
         [run] = results.runs
         counts = [run.queries - results.undefined(0, spec) for spec in self.specs]
         means = [results.mean(0, spec) for spec in self.specs]
@@ -627,6 +628,7 @@ class _CollectionCells:
         return existing
 
     def evaluate(self, systems: Sequence[str], runs: Runs, options: Options) -> None:
+        """Add the cells of these systems, of which these are the runs; with the error where all fail."""
         if not systems:
             return
         self.waiting[:] = systems
@@ -654,6 +656,7 @@ class _CollectionCells:
             self.cells[name] = replace(self.cells[name], notices=(*of_qrels, *self.cells[name].notices))
 
     def on_run(self, results: Results) -> None:
+        """Add the cell of a run, as soon as it is evaluated or cannot be."""
         for failed in results.failed:
             self.fail(self.concerned(failed.path), failed.error)
         for run in results.runs:

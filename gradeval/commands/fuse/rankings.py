@@ -60,24 +60,8 @@ class Rankings(Record, eq=False):
         return ordered_map(partial(self._candidates, options), list(starmap(slice, pairwise(edges))), jobs)
 
     def _candidates(self, options: FuseOptions, queries: slice) -> Candidates:
-        lengths = self.lengths[:, queries]
-        columns = [table.columns for table in self.tables]
-        rows = [
-            ranges(of_run.bounds[group], length)
-            for of_run, group, length in zip(columns, self.group[:, queries], lengths, strict=True)
-        ]
-        # by query, and within it by run
-        query = np.tile(np.arange(lengths.shape[1]), len(lengths)).repeat(lengths.ravel())
-        order = stable_order(query)
-        parts = list(zip(columns, rows, strict=True))
-        lines = LinesOfRuns(
-            Segments(offsets_of(lengths.T.ravel())),
-            query[order],
-            np.arange(len(lengths)).repeat(lengths.sum(axis=1))[order],
-            np.concatenate(rows)[order],
-            documents=Ids.joined([of_run.documents.take(row).compact() for of_run, row in parts]).take(order),
-            score=np.concatenate([of_run.value[row] for of_run, row in parts])[order],
-        ).ranked(options.depth)
+        """The documents of some queries."""
+        lines = self._lines(queries).ranked(options.depth)
         first, document = lines.documents.distinct(lines.query)
         ids = self.queries.take(queries)
         self._check_repeats(lines, document, ids)
@@ -89,6 +73,26 @@ class Rankings(Record, eq=False):
             document=document,
             run=lines.run,
             part=lines.parts(options),
+        )
+
+    def _lines(self, queries: slice) -> LinesOfRuns:
+        """The lines of all runs of some queries, by query, and within it by run."""
+        lengths = self.lengths[:, queries]
+        columns = [table.columns for table in self.tables]
+        rows = [
+            ranges(of_run.bounds[group], length)
+            for of_run, group, length in zip(columns, self.group[:, queries], lengths, strict=True)
+        ]
+        query = np.tile(np.arange(lengths.shape[1]), len(lengths)).repeat(lengths.ravel())
+        order = stable_order(query)
+        parts = list(zip(columns, rows, strict=True))
+        return LinesOfRuns(
+            Segments(offsets_of(lengths.T.ravel())),
+            query[order],
+            np.arange(len(lengths)).repeat(lengths.sum(axis=1))[order],
+            np.concatenate(rows)[order],
+            documents=Ids.joined([of_run.documents.take(row).compact() for of_run, row in parts]).take(order),
+            score=np.concatenate([of_run.value[row] for of_run, row in parts])[order],
         )
 
     def _check_repeats(self, lines: LinesOfRuns, document: Ints, queries: Ids) -> None:

@@ -78,13 +78,15 @@ def runs_options(metric: str, *tables: str) -> cli.Decorator:
 def _plot(
     job: Job, name: str, *inputs: Any, files: Sequence[str] = (), has_steps: bool = False, **options: Any
 ) -> int:
-    """Draw, print and save the picture of this name. files: that are read, but that no File argument names."""
+    """Draw, print and save the picture of this name. files: that are read, though no argument
+    names them.
+    """
     from gradeval.commands.plot import pictures
 
     save, size = options.pop("save"), options.pop("size")
     if save is None and size is not None:
         raise click.UsageError("--size requires --save.")
-    # without --metrics, the picture has its default
+    # without -m, the picture has its default metrics
     options = {name: value for name, value in options.items() if name != "metrics" or value}
     job.open(*files)
     file = None
