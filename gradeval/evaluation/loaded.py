@@ -40,7 +40,7 @@ def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Results:
 
     path: of the file, its JSON text, or what json.load() or Results.to_dict() gives. Without the values of
     queries, which save() and 'gradeval -q' write, there are the means alone, and nothing can be compared.
-    Metrics of strings and ranges over ties are not read. Raises InputError for what is no saved result.
+    Raises InputError for what is no saved result.
     """
     name, content = _content(path)
     results = joined([(None, saved_result(name, content, needs_values=False))], with_stated=True)
@@ -117,6 +117,8 @@ def joined(runs: Sequence[tuple[str | None, SavedResult]], *, with_stated: bool 
             joined_runs.append(_as_run_result(run.replace(name=name), results))
     if any(run.bounds is None for run in joined_runs):
         joined_runs = [run.replace(bounds=None) for run in joined_runs]
+    if any(run.tie_range is None for run in joined_runs):
+        joined_runs = [run.replace(tie_range=None) for run in joined_runs]
     notices = dict.fromkeys(notice for _, saved in runs for notice in saved.notices)
     return results.replace(runs=tuple(joined_runs), given_notices=Notices((*notices, *left_out)))
 
@@ -128,7 +130,7 @@ def _specs_of(saved: SavedResult, with_stated: bool) -> list[Spec]:
     specs = specs_of_saved(saved)
     if not with_stated or not saved.runs:
         return specs
-    stated = set.intersection(*(set(run.stated) for run in saved.runs))
+    stated = set.intersection(*({*run.stated, *run.texts} for run in saved.runs))
     return [spec for spec in parse(saved.metrics) if spec in specs or str(spec) in stated]
 
 

@@ -20,6 +20,7 @@ from gradeval.notices import Notice, Notices
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, checked_path, takes, with_read
 from gradeval.records import Record
 from gradeval.registry.spec import Metrics, OneMetric, OneRun, Spec, is_num_q, parse
+from gradeval.render import WRITERS
 from gradeval.render.printable import WithNotices, frame_of, library, warned
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class RunResult(Record, eq=False):
     reduced: Reduced | None = None  # of all queries of the qrels, with unjudged documents, as Results.setting
     # the saved summaries of metrics that have no values of queries, by name
     stated: Mapping[str, float] = {}
+    stated_limits: Mapping[str, Mapping[str, float]] = {}  # likewise, by the names of TIE_RANGE and BOUNDS
     read_with: Mapping[str, Any] = {}  # what read_run() read it with
 
     @property
@@ -132,6 +134,8 @@ class RunResult(Record, eq=False):
             limits["expected"] = summarize_expected(
                 specs, self.tie_range[2], self.values, self.counted, weights=self.weights
             )
+        for limit, means_of in self.stated_limits.items():
+            limits[limit][stated] = [means_of.get(str(specs[m]), math.nan) for m in stated]
         if self.interval is not None:
             limits |= zip(INTERVAL, self._intervals(specs, means), strict=True)
         undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
@@ -201,20 +205,35 @@ class SavedRun(Record, eq=False):
     summary: Summary | None = None  # where it was saved without the values of queries
     bounds: Mapping[str, Floats] | None = None
     stated: Mapping[str, float] = {}  # as of RunResult
+    stated_limits: Mapping[str, Mapping[str, float]] = {}  # likewise
     read_with: Mapping[str, Any] = {}  # likewise
+    tie_range: Mapping[str, Floats] | None = None  # as of RunResult, (3, n) of each metric
+    texts: Mapping[str, Sequence[str]] = {}  # of each text metric, (n,)
 
     def placed(self, specs: Sequence[Spec], rows: Sequence[int], queries: int) -> RunResult:
         """Its values of these metrics for so many queries, of which its own are these rows."""
         values = np.full((len(specs), queries), np.nan)
         bounds = np.full((2, *values.shape), np.nan)
+        tie_range = np.full((3, *values.shape), np.nan)
+        texts = dict[int, Sequence[str]]()
         for m, spec in enumerate(specs):
             values[m, rows] = 1.0 if is_num_q(spec) else self.values.get(str(spec), np.nan)
             bounds[:, m, rows] = (self.bounds or {}).get(str(spec), np.nan)
+            tie_range[:, m, rows] = 1.0 if is_num_q(spec) else (self.tie_range or {}).get(str(spec), np.nan)
+            if str(spec) in self.texts:
+                by_row = dict(zip(rows, self.texts[str(spec)], strict=True))
+                texts[m] = [by_row.get(row, "") for row in range(queries)]
         counted = np.zeros(queries, np.bool_)
         counted[rows] = True
         result = RunResult(self.name, self.name, self.sha256, values, counted, ties=self.ties or DEFAULT_TIES)
-        result = result.replace(depths=self.depths, read_with=self.read_with)
-        return result if self.bounds is None else result.replace(bounds=bounds)
+        return result.replace(
+            depths=self.depths,
+            bounds=None if self.bounds is None else bounds,
+            tie_range=None if self.tie_range is None else tie_range,
+            texts=texts,
+            stated_limits=self.stated_limits,
+            read_with=self.read_with,
+        )
 
 
 class SavedResult(Record, eq=False):
@@ -416,13 +435,24 @@ class Results(Record, WithNotices, eq=False):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write them atomically as JSON with the values of queries, which load() and every command in the place
-        of a run read; without these where they were loaded without. Raises GradevalError.
+        of a run read; without these where they were loaded without. A further ending compresses: .json.gz,
+        .bz2, .xz, .zst. Raises GradevalError.
         """
         from gradeval.formats.output import OutputFile
+        from gradeval.formats.sources import COMPRESSIONS, compressed
 
-        file = OutputFile(os.fspath(checked_path("path", path)), (), "save")
+        name = os.fsdecode(checked_path("path", path))
+        base, ending = os.path.splitext(name)
+        ending = os.path.splitext(base)[1] if ending.lower() in COMPRESSIONS else ending
+        if ending.lower() not in ("", ".json") and ending.lower() in [
+            writer.ending for writer in WRITERS.values()
+        ]:
+            hint = f"Name it .json or .json.gz; render() makes the text of {ending} files"
+            raise OptionError(f"save {name}: results are saved as JSON. {hint}")
         has_values = all(run.summary is None for run in self.runs)
-        file.write(self.render("json", per_query=has_values).encode("utf-8", "surrogateescape"))
+        text = self.render("json", per_query=has_values)
+        with OutputFile(name, (), "save").stream() as sink, compressed(sink, name) as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
 
     def bibtex(self) -> str:
         """The sources of the metrics as BibTeX entries, each once."""

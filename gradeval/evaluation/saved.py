@@ -19,7 +19,7 @@ from gradeval.evaluation.depths import QUANTILES
 from gradeval.evaluation.plan import EvaluationSetting, Plan
 from gradeval.evaluation.results import (
     BOUNDS,
-    INTERVAL,
+    TIE_RANGE,
     FailedRun,
     Results,
     RunResult,
@@ -210,6 +210,8 @@ def _run(
         means = _means(run, "summary")
         _check_means(run, specs, values, weights, stated=means, undefined=run.item("undefined", dict))
     bounds = _bounds(run, rows, specs, weights)
+    tie_range = _tie_range(run, rows, specs, weights)
+    limits = [*([] if tie_range is None else TIE_RANGE), *([] if bounds is None else BOUNDS)]
     return SavedRun(
         name,
         run.item("sha256", (str, NoneType)),
@@ -218,19 +220,52 @@ def _run(
         ties,
         depths=None if depths is None else (*depths,),
         bounds=bounds,
+        tie_range=tie_range,
+        texts=_texts(run, rows, metrics),
         stated={name: mean for name, mean in means.items() if name not in values},
+        stated_limits={name: _means(run, name, "of") for name in limits if name in content},
         read_with=_read_with(run),
     )
 
 
-def _bounds(
+def _tie_range(
     run: _Part, rows: Mapping[str, Any], specs: Sequence[Spec], weights: Floats | None
 ) -> dict[str, Floats] | None:
+    """The range over ties of each metric, (3, n), as of RunResult; None where it was not saved."""
+    limits = _bounds(run, rows, specs, weights, names=TIE_RANGE[:2])
+    if limits is None:
+        return None
+    key = f"per_query_{TIE_RANGE[2]}"
+    of_queries = run.item(key, dict) if key in run.content else {}
+    expected = _numbers(run, {query: of_queries.get(query, {}) for query in rows})
+    nothing = np.full(len(rows), np.nan)
+    return {name: np.array([*limits[name], expected.get(name, nothing)]) for name in limits}
+
+
+def _texts(run: _Part, rows: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, list[str]]:
+    """The texts of each metric that is text, (n,)."""
+    of_run = run.content.get("summary", {})  # what is the same for all queries
+    texts = {}
+    for name in map(str, specs_where(lambda spec: spec.metric.text, metrics)):
+        of_queries = [row.get(name, of_run.get(name)) for row in rows.values()]
+        if all(isinstance(text, str) for text in of_queries):
+            texts[name] = of_queries
+    return texts
+
+
+def _bounds(
+    run: _Part,
+    rows: Mapping[str, Any],
+    specs: Sequence[Spec],
+    weights: Floats | None,
+    *,
+    names: Sequence[str] = BOUNDS,
+) -> dict[str, Floats] | None:
     """The lowest and the highest values of each metric, (2, n); None where they were not saved."""
-    if f"per_query_{BOUNDS[0]}" not in run.content:
+    if f"per_query_{names[0]}" not in run.content:
         return None
     limits = []
-    for name in BOUNDS:
+    for name in names:
         of_queries = run.item(f"per_query_{name}", dict, lambda queries: queries.keys() == rows.keys())
         values = _numbers(run, {query: of_queries[query] for query in rows})
         if any(str(spec) not in values for spec in specs):
@@ -248,7 +283,7 @@ def _run_of_means(run: _Part, name: str, metrics: Sequence[str]) -> SavedRun:
     specs = specs_where(is_summarized, metrics)
     queries = run.item("queries", int)
     # of intervals, or over ties, where they were saved
-    numbers |= {limit: _means(run, limit, "of") for limit in INTERVAL if limit in run.content}
+    numbers |= {limit: _means(run, limit, "of") for limit in TIE_RANGE if limit in run.content}
     limits = {
         key: np.array([means.get(str(spec), math.nan) for spec in specs]) for key, means in numbers.items()
     }

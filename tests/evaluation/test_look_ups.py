@@ -90,6 +90,31 @@ def test_what_loaded_results_keep(tmp_path: Path) -> None:
     raises(gradeval.InputError, "^results:1: ", gradeval.load, '{"gradeval": ')
 
 
+def test_saved_texts_and_ranges_over_ties(tmp_path: Path) -> None:
+    tied = {"q1": {"a": 1.0, "b": 1.0}, "q2": {"a": 1.0, "b": 1.0}, "q3": {"c": 1.0}}
+    metrics = "AP relstring runid num_q gm_map RBP"
+    results = gradeval.evaluate(QRELS, {"x": tied, "y": RUNS["x"]}, metrics, tie_range=True)
+    for name, magic in (("saved.json", b"{"), ("saved.json.gz", b"\x1f\x8b"), ("saved.JSON.xz", b"\xfd7zXZ")):
+        results.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(magic)
+        loaded = gradeval.load(tmp_path / name)
+        assert loaded.render("csv", per_query=True) == results.render("csv", per_query=True)
+        assert loaded.range("x", "AP") == results.range("x", "AP")
+        assert loaded.texts("x", "relstring") == results.texts("x", "relstring")
+    assert results.range("x", "AP")[0] < results.range("x", "AP")[1]
+    assert loaded.compare("AP").render() == results.compare("AP").render()
+    for name in ("saved.csv", "saved.TXT.gz"):
+        raises(gradeval.OptionError, "results are saved as JSON. Name it .json", results.save, tmp_path / name)
+    for key, value, message in (
+        ("per_query_high", None, "'per_query_high' of run 'x' is not valid"),
+        ("per_query_expected", [], "'per_query_expected' of run 'x' is not valid"),
+        ("low", {"AP": 0.5}, "the summary of AP of run 'x' is not that of its values"),
+    ):
+        damaged = results.to_dict(per_query=True)
+        damaged["runs"][0][key] = value
+        raises(gradeval.InputError, message, gradeval.load, damaged)
+
+
 def test_warned_once() -> None:
     with pytest.warns(gradeval.EvaluationWarning, match="not in the run"):
         results = gradeval.evaluate(QRELS, {"x": RUNS["x"]}, "nDCG@2,3 AP")
