@@ -291,7 +291,8 @@ def only_run(columns: Columns, first: bytes, hint: str) -> Columns:
     if not rows:
         return columns
     message = f"the column run names a second run ({shown(names[rows[0]])}), after {shown(first)}"
-    problem = Problem(int(columns.line[rows[0]]), message, hint)
+    line = int(columns.line[rows[0]])
+    problem = Problem(line if line >= 0 else None, message, hint)
     return columns.without_rows(columns.problems + LineProblems.listed([problem], True))
 
 

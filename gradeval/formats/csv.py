@@ -17,6 +17,7 @@ from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import PAD, Ids, padded
 from gradeval.errors import InputError, LowestFirstError, first_names, named
 from gradeval.formats.columns import Blocks, BlockTable, Columns, RankCheck, columns_of, of_one_run
+from gradeval.formats.detect import named_columns
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.format import QRELS_FIRST, RANKED, Format, FormatWriter, counts, is_number
 from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, object_ids
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 _RECBOLE = re.compile(r":(?:token|float)(?:_seq)?$")
 _JOINERS = re.compile(r"[-_ .]")
+_IN_ORDER = 'where the documents are in order, list their ids alone: ["DOCUMENT1", "DOCUMENT2"]'
 _RANKS = "where the rows are in order, write a column rank: 1, 2, 3, … for each query"
 _SHOWN = 20  # columns that an error names
 
@@ -205,18 +207,21 @@ class _NamedTable(NamedTuple):
     def of_run(self, query: str, document: str) -> Chosen:
         kind = self._kind_of_scores()
         if {*self.names} <= {query, document}:
-            raise InputError(self.path, "no scores or ranks beside the ids", hint=f"W{_RANKS[1:]}")
+            hint = _RANKS if query else _IN_ORDER
+            raise InputError(self.path, "no scores or ranks beside the ids", hint=f"W{hint[1:]}")
         other_names = [name for name in self.names if name not in (query, document, RUN_NAMES)]
         if kind == "score" and kind not in self.by_role and not usual_columns(self.names, kind):
-            raise self._no_scores(other_names)
+            raise self._no_scores(other_names, _RANKS if query else _IN_ORDER)
         score = self.column(kind, usual_columns(self.names, kind))
         run = RUN_NAMES if RUN_NAMES in self.names and RUN_NAMES not in (query, document, score) else ""
         ranks = self._usual_besides("rank", (query, document, score))
         rank = self.names[ranks[0]] if len(ranks) == 1 and kind != "rank" else ""
         return Chosen(query, document, score, kind, run=run, rank=rank, is_given=kind in self.by_role)
 
-    def _no_scores(self, other_names: Sequence[str]) -> InputError:
-        """The error of a run without a known column of scores or ranks. other_names: than those of the ids."""
+    def _no_scores(self, other_names: Sequence[str], in_order: str) -> InputError:
+        """The error of a run without a known column of scores or ranks. other_names: than those of the ids.
+        in_order: the hint for rows in order.
+        """
         by_score, *lowest = (
             self._named(role, other_names[0] if len(other_names) == 1 else "") for role in OF_SCORES
         )
@@ -227,7 +232,7 @@ class _NamedTable(NamedTuple):
         return InputError(
             self.path,
             message,
-            hint=f"Name it with {by_score}, or, where the lowest comes first, with {by_lowest}; {_RANKS}",
+            hint=f"Name it with {by_score}, or, where the lowest comes first, with {by_lowest}; {in_order}",
         )
 
     def _named(self, role: str, name: str) -> str:
@@ -342,17 +347,18 @@ def table(
     header = header_of(block.text, delimiters, dict(options.columns))
     is_other = names and header and (tuple(header.names) != names or _QUOTE in block.bytes[: header.size])
     if header is None or is_other:
-        raise _no_header(source.name, names, block)
+        raise _no_header(source.name, names, block, number)
     header = header._replace(has_quotes=not names)
     chosen = chosen_of(header.names, number, options, source.name)
     read = partial(_columns, header=header)
     return chosen_table(source, header.names, chosen, read, partial(_blocks, source, header))
 
 
-def _no_header(path: str, names: tuple[str, ...], block: Block) -> InputError:
+def _no_header(path: str, names: tuple[str, ...], block: Block, number: str) -> InputError:
     """The error of a file without a header, or without these names."""
     message = "the first line is no header with the names of at least two columns"
-    hint = "Without a header, use another format"
+    line = block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes().partition(b"\n")[0]
+    hint = named_columns(line, number) or "Without a header, use another format"
     if names:
         message = f"the first line is not {' '.join(names)}, separated by tabs"
         hint = "Omit the format"

@@ -19,6 +19,7 @@ _LINES = 10_000  # lines of data that are examined
 _LOOK = 4096  # bytes that show what a file looks like that was misread
 _MISREAD = 3  # from so many lines on, the first stands for all where none is right
 _OPTIONS = {"grade": "--qrels-format", "score": "--run-format"}
+_HEADERS = {"grade": "query_id,doc_id,relevance", "score": "query_id,doc_id,score"}
 _DEFAULTS = Options()
 # a saved result; the keys of JSON qrels and runs have objects and numbers
 _SAVED = rb'(?s)\s*\{\s*"(?:(?:gradeval|format)"\s*:\s*[^\s{]|.*"gradeval"\s*:\s*")'
@@ -199,8 +200,23 @@ def _expected_layout(number: str, kind: str) -> str:
     """The hint where it is unknown what the lines look like."""
     layouts = format_of(kind).layouts if kind else {}
     layout = f"A line is {layouts[number]}. " if layouts else "Is this the right file? "
-    columns = f"query_id,doc_id,{'relevance' if number == 'grade' else 'score'}"
-    return f"{layout}For another format give {_OPTIONS[number]}; a table needs a header line, such as {columns}"
+    table = f"a table needs a header line, such as {_HEADERS[number]}"
+    return f"{layout}For another format give {_OPTIONS[number]}; {table}"
+
+
+def named_columns(line: bytes, number: str) -> str:
+    """The hint for a first line that looks like one of a table, '' for another."""
+    fields = max((line.split(delimiter) for delimiter in b"\t , ; |".split(b" ")), key=len)
+    if len(fields) < 3:
+        return ""
+    names = [field.strip(b' "\r').decode("utf-8", "surrogateescape") for field in fields]
+    if not all(names) or any(re.fullmatch(NUMBER, name.encode("utf-8", "surrogateescape")) for name in names):
+        return f"A table needs a header line, such as {_HEADERS[number]}"
+    columns = ",".join(
+        f"{role}={name}" for role, name in zip(("query", "document", number), names, strict=False)
+    )
+    columns = f"'{columns}'" if " " in columns else columns
+    return f"Columns with other names than {_HEADERS[number]} are named so: --columns {columns}"
 
 
 def _look(lines: list[bytes], number: str, kind: str) -> str:
@@ -220,7 +236,7 @@ def _look(lines: list[bytes], number: str, kind: str) -> str:
             reads = f"{_OPTIONS[number]} trec reads it"
             order = "the qrels come first, then the runs"
             return f"This looks like {role}; {reads if role_number == number else order}"
-    return ""
+    return named_columns(lines[0], number) if kind == "trec" and len(fields[0]) < 4 else ""
 
 
 def _looks_like(row: Format, number: str) -> str:

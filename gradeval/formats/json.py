@@ -619,12 +619,14 @@ def _exact_jsonl_columns(block: Block, text: bytes, lines: int, chosen: Chosen) 
     return columns.replace(lines=lines, first=block.first, last=block.last)
 
 
-def _columns_of_objects(objects: Sequence[Any], chosen: Chosen, queries: Sequence[Any] = ()) -> Columns:
+def _columns_of_objects(
+    objects: Sequence[Any], chosen: Chosen, queries: Sequence[Any] | None = None
+) -> Columns:
     """The rows of what was read as objects, whose lines are the positions of these. queries: of the objects,
     where these have none.
     """
     rows, fields, wrong = _fields(objects, chosen.names)
-    if queries:
+    if queries is not None:
         fields.insert(0, [queries[row] for row in rows])
     ranks = memory.Objects([objects[row].get(chosen.rank) for row in rows]) if chosen.rank else None
     values = [*map(memory.Objects, fields)]
@@ -717,6 +719,8 @@ def _lacking_list(members: dict[str, Any], query: str, member: str, seen: set[An
         return reason
     if not isinstance(members[member], list):
         return f"$['{member}']: {described(members[member])} is not a list of documents"
+    if further := [name for name in _LIST_MEMBERS if isinstance(members.get(name), list) and name != member]:
+        return f"the documents may be '{member}' or '{further[0]}'. Remove one: jq -c 'del(.{further[0]})'"
     id = str(members[query])
     if id in seen:
         return f"query {named(id)} is in the file twice"

@@ -239,6 +239,11 @@ def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], 
             pairs.append((number, fields[query], fields[value]))
         else:
             problems.append(Problem(number, f"a line has a query and its {kind}, with {between} between"))
+    if len(problems) > 1 and not pairs and all(len(fields) > count for _, fields in rows):
+        what = f"{problems[0].what}, and none of the {len(problems):,} lines is right"
+        return pairs, [
+            Problem(problems[0].line, what, f"A table with other columns has a header: query, {kind}")
+        ]
     return pairs, problems
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, starmap
 from typing import Any, NamedTuple
 
-from gradeval.errors import InputError, described, named
+from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats.columns import BlockTable
 from gradeval.formats.csv import Chosen, check_has, chosen_table
 from gradeval.formats.diagnostics import LineProblems, Problem
@@ -26,6 +26,7 @@ _ELASTIC = "Elasticsearch or OpenSearch"
 _OF_SOLR = {"responseHeader", "grouped"}
 # of a response
 _MEMBERS = {"took", "timed_out", "_shards", "hits", "error", "aggregations", "response", *_OF_SOLR}
+_SHOWN = 20  # members that an error names
 _POSITION = "position"  # of a hit among those of its query, from 1
 _NAME_ONE = (
     "Give the id of its query with --query-ids (query_ids=), where a command has this option, or add it: jq "
@@ -106,13 +107,14 @@ def table(source: Source, number: str, options: Options) -> BlockTable:
     if not any(hits):
         raise InputError(source.name, "no data: no response has hits")
     names = names_of_members(chain(*hits))
-    chosen = _choose(names, dict(options.columns), source.name)
+    chosen = _choose(names, dict(options.columns), source.name, _engine(responses.contents[0]))
     documents = [_ranked(of_response, chosen) for of_response in hits]
 
     def lists() -> Iterator[Lists]:
         given = ids.choose((), "", is_part=True) if isinstance(ids, LaterIds) else None
         queries = ids if given is None else _queries(responses, given, source.name)
-        yield Lists(responses.paths, queries, documents)
+        paths = [*map(_path_of_hits, responses.paths, responses.contents)]
+        yield Lists(paths, queries, documents)
 
     return chosen_table(source, names, chosen, lists_columns, lists)
 
@@ -137,13 +139,17 @@ def _responses(content: Any) -> _Responses:
         return _unnamed(content if isinstance(content, list) else [content], "$", ".")
     if isinstance(content.get("responses"), list):
         return _unnamed(content["responses"], "$['responses']", ".responses")
+    parts = {"$": content}
     evaluated = content.get("rank_eval", content)
     if isinstance(evaluated, dict) and "metric_score" in evaluated:
-        parts = (evaluated.get("details"), evaluated.get("failures"))
-        content = dict(chain.from_iterable(part.items() for part in parts if isinstance(part, dict)))
+        path = "$" if evaluated is content else "$['rank_eval']"
+        parts = {f"{path}['{name}']": evaluated.get(name) for name in ("details", "failures")}
     elif not _MEMBERS.isdisjoint(content):
         return _Responses(["$"], (), [content], _NAME_ONE)
-    return _Responses([f"$[{named(query)}]" for query in content], [*content], [*content.values()])
+    objects = {path: part for path, part in parts.items() if isinstance(part, dict)}
+    path_of = {query: f"{path}[{named(query)}]" for path, part in objects.items() for query in part}
+    response_of = dict(chain.from_iterable(part.items() for part in objects.values()))
+    return _Responses([*path_of.values()], [*response_of], [*response_of.values()])
 
 
 def _unnamed(responses: list[Any], path: str, jq_path: str) -> _Responses:
@@ -209,6 +215,18 @@ def _hits(response: Any) -> list[Any] | Problem:
     return [hit["hit"] if isinstance(hit, dict) and "hit" in hit else hit for hit in hits]  # of _rank_eval
 
 
+def _path_of_hits(path: str, response: Any) -> str:
+    """Where the hits of a response are, of which _hits() has found some. path: that of the response."""
+    path = path if path.startswith("$") else f"{path}: $"
+    inner = response.get("response")
+    if isinstance(inner, dict):
+        path += "['response']"
+        if isinstance(inner.get("docs"), list):
+            return f"{path}['docs']"
+        response = inner
+    return path + ("['hits']['hits']" if isinstance(response["hits"], dict) else "['hits']")
+
+
 def _without_hits(response: Mapping[str, Any], engine: str) -> Problem:
     message = f"this is a response of {engine} without hits"
     if "grouped" in response:
@@ -228,14 +246,20 @@ def _reason(error: Any) -> str:
     return ": ".join(texts) or described(error)
 
 
-def _choose(names: Sequence[str], by_role: Mapping[str, str], path: str) -> Chosen:
-    """The members of hits that are read. Raises InputError where a member of scores is missing."""
+def _choose(names: Sequence[str], by_role: Mapping[str, str], path: str, engine: str) -> Chosen:
+    """The members of hits that are read. Raises InputError where a member of ids or of scores is missing."""
     for role in OF_SCORES:
         if role in by_role:
             check_has(names, by_role[role], path)
     document = by_role.get("document", "")
     if document not in names:
-        document = "_id" if "_id" in names or "id" not in names else "id"
+        usual = ("id", "_id") if engine == "Solr" else ("_id", "id")
+        document = next((name for name in usual if name in names), usual[0])
+        if names and document not in names:
+            hint = "Name that of the ids: --columns document=NAME (columns={'document': NAME})"
+            members = first_names(map(named, names), _SHOWN)
+            message = f"the hits have no {named(document)}; their members are {members}"
+            raise InputError(path, message, hint=hint)
     kind = next((role for role in OF_SCORES if by_role.get(role) in names), "score")
     score = by_role.get(kind, "_score" if "_score" in names else "score")
     return Chosen("", document, score, kind, rank=_POSITION)

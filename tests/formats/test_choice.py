@@ -68,8 +68,10 @@ LOWEST = "the column '{0}' is a {1}, of which the lowest comes first. --columns 
 NO_SCORE = (
     "no score column (score, scores, sim, similarity, prediction, rank, position); the columns are {0}. "
     "Name it with --columns score={1}, or, where the lowest comes first, with --columns distance={1} or "
-    "--columns rank={1}; where the rows are in order, write a column rank: 1, 2, 3, … for each query"
+    "--columns rank={1}; where the "
 )
+IN_ORDER = "rows are in order, write a column rank: 1, 2, 3, … for each query"
+IN_ORDER_IN_LISTS = 'documents are in order, list their ids alone: ["DOCUMENT1", "DOCUMENT2"]'
 # the names of the columns, what the user calls them, and what is said of TWO_SCORES
 RUNS = [
     ("qid docno score prediction tag", {}, CHOOSE.format("score", "score", "prediction", "score")),
@@ -108,16 +110,17 @@ def test_scores(form, written):
 def test_no_score(form, written):
     run = written(form, "qid docno title", [("1", "a", "x")])
     names = "'docno', 'title'" if form == "lists" else "'qid', 'docno', 'title'"
-    assert said(JUDGED, run) == NO_SCORE.format(names, "title")
+    in_order = IN_ORDER_IN_LISTS if form == "lists" else IN_ORDER
+    assert said(JUDGED, run) == NO_SCORE.format(names, "title") + in_order
     names = names.replace("'qid', ", "") if form == "lists" else names
     assert said(JUDGED, run, score="x") == f"no column named 'x'; the columns are {names}. "
 
 
 @each("form", FORMS)
 def test_ids_alone(form, written):
-    hint = "Where the rows are in order, write a column rank: 1, 2, 3, … for each query"
+    in_order = IN_ORDER_IN_LISTS if form == "lists" else IN_ORDER
     run = written(form, "qid docno", [("1", "a")])
-    assert said(JUDGED, run) == f"no scores or ranks beside the ids. {hint}"
+    assert said(JUDGED, run) == f"no scores or ranks beside the ids. Where the {in_order}"
 
 
 GRADES = [("1", "a", 0, 3, "s"), ("1", "b", 2, 0, "s"), ("2", "a", 1, 1, "s")]
@@ -148,7 +151,7 @@ def test_subtopics(form, name, columns, written):
     assert said(other, RANKED, "StRecall@2") == ([1.0, 1.0], {"no_subtopics"})
 
 
-@each("form", FORMS[:4])
+@each("form", (*FORMS[:4], "lists"))
 def test_runs_of_several_names(form, written):
     run = written(form, "qid docno score run", [("1", "a", 1, "x"), ("1", "b", 2, "y")])
     what = "the column run names a second run ('y'), after 'x'. Split it into a file for each run"

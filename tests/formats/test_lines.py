@@ -98,6 +98,11 @@ def test_groups(tmp_path: Path) -> None:
         "g:1: a line has a query and its group, with a tab between\ng:2: a line has a query and its group, "
         "with a tab between",
     ),
+    (
+        b"query,kind,x\nq1,a,1\nq2,b,1\n",
+        "g:1: a line has a query and its group, with ',' between, and none of the 3 lines is right. A table "
+        "with other columns has a header: query, group",
+    ),
     (b"q1\ta\nq1\tb\nq1\ta\n", "g:3: query 'q1' is in group 'a' twice"),
 )
 def test_refused(text: bytes, message: str, tmp_path: Path) -> None:

@@ -102,13 +102,18 @@ def test_one_response(put):
     ({"aggregations": {"a": {}, "b": {"value": 1}}}, "this is a response of Elasticsearch or OpenSearch with"),
     (GROUPED, "this is a response of Solr without hits, since they are grouped. Search with group.main=true"),
     ({"q": SCORED, "r": ERROR}, "$['r']: Elasticsearch or OpenSearch answered with an error: index_not_f"),
-    ({"metric_score": 0, "details": {}, "failures": {"r": ERROR}}, "$['r']: Elasticsearch or OpenSearch ans"),
+    ({"metric_score": 0, "details": {}, "failures": {"r": ERROR}}, "$['failures']['r']: Elasticsearch or"),
     ({"responseHeader": {"status": 400}, "error": {"msg": "no x"}}, "Solr answered with an error: no x"),
     ({"q": {**SCORED, "timed_out": True}}, "$['q']: the search timed out, so that hits may be missing. Search"),
     ({"q": {**SCORED, "_shards": {"total": 2, "failed": 1}}}, "$['q']: 1 of the index's shards failed, so"),
     ({"q": NOTHING}, "no data: no response has hits"),
-    ({"q": search(("a", 1.0), ("b", None))}, "$['q'][1]: the score is missing"),
-    ({"q": {"hits": {"hits": [{"_score": 1}, 5]}}}, "$['q'][0]: the object has no '_id'"),
+    ({"q": search(("a", 1.0), ("b", None))}, "$['q']['hits']['hits'][1]: the score is missing"),
+    ({"q": {"hits": {"hits": [{"_score": 1}, 5]}}}, "the hits have no '_id'; their members are '_score'. Name"),
+    ({"q": solr({"sku": "a", "score": 1})}, "the hits have no 'id'; their members are 'sku', 'score'. Name"),
+    ({"q": solr({"id": "a", "score": "x"})}, "$['q']['response']['docs'][0]: the score 'x' is not a number"),
+    ({"q": {"response": search(("a", "x"))}}, "$['q']['response']['hits']['hits'][0]: the score 'x' is not"),
+    ({"rank_eval": {"metric_score": 0, "details": {"q": {"hits": [{"hit": {"_id": "a", "_score": "x"}}]}}}},
+     "$['rank_eval']['details']['q']['hits'][0]: the score 'x' is not a number"),
     ({"q": SCORED, "r": 5}, "$['r']: 5 is not a response"),
 )  # fmt: skip
 def test_what_is_no_run(content, error, put):
@@ -203,6 +208,8 @@ def test_errors_of_lists_in_json_lines(put):
         "6: not valid JSON (Expecting value in column 2)",
     ]
     assert errors_of(put(b'{"query": "q", "hits": []}\n')) == [" no data: there are no documents"]
+    both = put(b'{"query": "q", "results": [{"_id": "a", "_score": 1}], "hits": [{"_id": "b", "_score": 1}]}\n')
+    assert errors_of(both) == ["1: the documents may be 'hits' or 'results'. Remove one: jq -c 'del(.results)'"]
 
 
 @each("name", ["_id", "chunk_id", "passage_id", "node_id"])

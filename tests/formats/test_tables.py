@@ -356,3 +356,23 @@ def test_text_that_is_given_as_arrow(put, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     [error] = errors_of(put(b"PAR1 and more"))
     assert error == " Parquet support (pyarrow) is not installed. Run: pip install 'gradeval[arrow]'"
+
+
+@each_row(
+    ("qrels", b"foo,bar,baz\nq,a,1\n", "query=foo,document=bar,grade=baz"),
+    ("run", b"my id;bar;baz;more\nq;a;1;2\n", "'query=my id,document=bar,score=baz'"),
+    ("run", b"foo\tbar\tbaz\nq\ta\t2\n", "query=foo,document=bar,score=baz"),
+    ("qrels", b"q,a,1\n", ""),
+    ("qrels", b"q,a\n", None),
+)
+def test_unknown_columns_can_be_named(role, text, columns, put):
+    """By what the error says, whether the format is given or not."""
+    number, header = ("grade", "relevance") if role == "qrels" else ("score", "score")
+    hint = f"Columns with other names than query_id,doc_id,{header} are named so: --columns {columns}"
+    if not columns:
+        hint = "A table needs a header line, such as query_id,doc_id,relevance"
+    for options in ({}, {f"{role}_format": "csv"}):
+        [error] = errors_of(put(text), number, **options)
+        assert error.endswith(hint) is (columns is not None)
+    if columns:
+        assert read(put(text), number, columns=columns.strip("'"))[0][0][:2] == ("q", "a")

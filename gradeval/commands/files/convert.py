@@ -32,7 +32,7 @@ from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import Source, compressed
 from gradeval.formats.write import Content
 from gradeval.notices import Notice
-from gradeval.options import OF_FILES, Options, choice, integer, must_be, takes
+from gradeval.options import OF_FILES, Options, checked_path, choice, integer, must_be, takes
 from gradeval.tables.load import TableFile, check_inputs, open_file
 from gradeval.tables.qrels import JudgmentRows, all_unlabelled
 from gradeval.tables.ranking import Collapse, Repeats, RunLines, ranked_rows
@@ -117,8 +117,8 @@ def convert(
     has scores of. options: of reading.
     Raises GradevalError: InputError for what is wrong with the source, or cannot be written in the format.
     """
-    several = [source] if isinstance(source, (str, bytes, os.PathLike)) else source
-    paths = [*map(os.fsdecode, several)]
+    several = source if isinstance(source, (list, tuple)) else [source]
+    paths = [os.fsdecode(checked_path("source", path)) for path in several]
     name = os.fsdecode(target)
     conversion = Conversion(to or format_by_ending(name), role, sort, top, tag=tag, ties=ties)
     letor = None if qrels is None else Source(qrels)

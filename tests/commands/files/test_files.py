@@ -242,6 +242,12 @@ def test_a_format_of_runs_alone_holds_no_judgments(files, monkeypatch):
     assert Path("out").read_text() == "before"
 
 
+@each("source", [{"q": {"a": 1}}, [("q", "a", 1)], 3])
+def test_data_in_memory_are_no_files(source, files):
+    raises(OptionError, "source must be a path, not", gradeval.convert, source, "out", "csv")
+    assert Path("out").read_text() == "before"
+
+
 @each("text, expected, to, options", DONE)
 def test_what_is_written(files, monkeypatch, text, expected, to, options):
     """Numbers as the shortest texts, scores in JSON as floats; whatever the blocks that are read."""
