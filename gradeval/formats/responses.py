@@ -139,7 +139,7 @@ def _responses(content: Any) -> _Responses:
         return _unnamed(content if isinstance(content, list) else [content], "$", ".")
     if isinstance(content.get("responses"), list):
         return _unnamed(content["responses"], "$['responses']", ".responses")
-    parts = {"$": content}
+    parts: dict[str, Any] = {"$": content}
     evaluated = content.get("rank_eval", content)
     if isinstance(evaluated, dict) and "metric_score" in evaluated:
         path = "$" if evaluated is content else "$['rank_eval']"
