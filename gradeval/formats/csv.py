@@ -414,6 +414,7 @@ def _blocks(source: Source, header: Header) -> Iterator[Block]:
 
 
 def _columns(block: Block, chosen: Chosen, header: Header) -> Columns:
+    """The chosen columns of a block, without the rows that are problems or unjudged."""
     skipped = int(block.first and header.size > 0)  # the header's line
     if (problem := not_lines(block, skipped)) is not None:
         return Columns.failed(0, block, problem)

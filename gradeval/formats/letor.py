@@ -189,6 +189,7 @@ def _queries(source: Source, groups: str | None, ids: Ids, line: Ints) -> tuple[
 
 
 def _read_block(block: Block, is_wanted: Bools) -> _Part:
+    """The data lines of a block. is_wanted: which features are read."""
     text = block.text
     tokens, comment = _tokens(text)
     count = comment - tokens.first

@@ -953,7 +953,9 @@ def pair_comparison(tested: Tested, p_corrected: float, options: CompareOptions)
     power = None
     if options.power:
         power = Power.of(summary, options.alpha) if is_tested else Power(math.nan, math.nan)
-    won, lost = (summary.wins, summary.losses)[:: metric.sign]
+    won, lost = summary.wins, summary.losses
+    if metric.sign < 0:
+        won, lost = lost, won
     return PairComparison(
         run=run,
         baseline=baseline,

@@ -81,6 +81,7 @@ class _Tuner:
         self.blocks: Sequence[Candidates] = list(rankings.blocks(options, self.jobs))
 
     def tuning(self) -> Tuning:
+        """The weights of each fold, of all queries and of each query; how good the fused run is."""
         singles = [
             self.evaluated(name, [table.columns])
             for name, table in zip(self.rankings.names, self.rankings.tables, strict=True)

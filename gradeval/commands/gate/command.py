@@ -411,6 +411,7 @@ def _write_first_config(
     baseline: str | None,
     metrics: Sequence[str],
 ) -> int:
+    """Write the checks that these runs pass now. Returns the exit code."""
     from gradeval.commands.gate import gate
     from gradeval.commands.gate.configuration import first_checks, first_config
 

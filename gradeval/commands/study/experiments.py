@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -447,7 +447,27 @@ def _differences(specs: Sequence[Spec], results: Results) -> tuple[str, tuple[St
     )
 
 
+def _random_scores(items: int, draws: int, seed: int) -> Iterator[tuple[str, Floats]]:
+    """Each distribution of scores, and ideal rankings of it, (draws, items)."""
+    high = round(items / 10)
+    ranges = {"balanced": [(1, 1000, items)], "imbalanced": [(100, 1000, high), (1, 100, items - high)]}
+    for d, distribution in enumerate(ranges):
+        random = np.random.default_rng((seed, d))
+        parts = [random.uniform(low, end, (draws, size)) for low, end, size in ranges[distribution]]
+        yield distribution, -np.sort(-np.concatenate(parts, axis=1), axis=1)
+
+
+def _values_in_order(ideal: Floats, order: list[int], specs: Sequence[Spec], jobs: int) -> Floats:
+    """The values of rankings whose documents are in another order than in the ideal ones, (M, draws)."""
+
+    def of_share(share: slice, jobs: int) -> Floats:
+        return score(full_rankings(ideal[share][:, order]), specs)
+
+    return np.concatenate(map_all(of_share, list(shares(*ideal.shape)), jobs), axis=1)
+
+
 def _synthetic(specs: Sequence[Spec], options: DivergenceOptions, jobs: int) -> Study:
+    """divergence() on random scores."""
     cutoff, draws, seed = options.cutoff, options.draws, options.seed
     items = whole("items", options.items, cutoff + 1, 10**6)
     if items * draws > MAX_SCORES:
@@ -459,18 +479,9 @@ def _synthetic(specs: Sequence[Spec], options: DivergenceOptions, jobs: int) -> 
     }
     boxes, impacts, each_draw = list[Row](), list[Row](), list[Row]()
     over: dict[str, list[float]] = {scenario: [] for scenario in orders}  # shares of overestimates
-    high = round(items / 10)
-    ranges = {"balanced": [(1, 1000, items)], "imbalanced": [(100, 1000, high), (1, 100, items - high)]}
-    for d, distribution in enumerate(ranges):
-        random = np.random.default_rng((seed, d))
-        parts = [random.uniform(low, end, (draws, size)) for low, end, size in ranges[distribution]]
-        ideal = -np.sort(-np.concatenate(parts, axis=1), axis=1)
+    for distribution, ideal in _random_scores(items, draws, seed):
         for scenario, order in orders.items():
-
-            def of_share(share: slice, jobs: int, ideal: Floats = ideal, order: list[int] = order) -> Floats:
-                return score(full_rankings(ideal[share][:, order]), specs)
-
-            values = np.concatenate(map_all(of_share, list(shares(draws, items)), jobs), axis=1)  # (M, draws)
+            values = _values_in_order(ideal, order, specs, jobs)
             for m, (spec, of_draws) in enumerate(zip(specs, values, strict=True)):
                 labels = (distribution, scenario, str(spec))
                 boxes.append((*labels, *quartiles(of_draws), seed))
