@@ -211,7 +211,8 @@ def check_known(names: Iterable[str], accepted: Sequence[str]) -> None:
     if unknown:
         from difflib import get_close_matches
 
-        near = get_close_matches(unknown[0], accepted, n=1)
+        near = get_close_matches(unknown[0], accepted)
+        near.sort(key=lambda name: abs(len(name) - len(unknown[0])))  # of querys queries, not query_ids
         hint = f"did you mean {near[0]}? The" if near else "the"
         raise OptionError(f"unknown option {unknown[0]}: {hint} options are {', '.join(accepted)}")
 

@@ -166,6 +166,7 @@ def test_functions_show_their_options_and_refuse_others(name: str, function: Cal
             "unknown option foo: the options are confidence, progress, levels, ",
         ),
         (lambda: gradeval.compare_tables([], baselin="a"), "did you mean baseline.* query_ids"),
+        (lambda: gradeval.compare_tables([], querys="both"), "did you mean queries"),
     ],
 )
 def test_an_option_without_effect_is_an_error(call: Callable[[], object], what: str) -> None:

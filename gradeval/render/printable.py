@@ -72,6 +72,12 @@ class Printable:
 
     layout: ClassVar[str]
     default_format: ClassVar[Format] = "table"
+    # public names, with those of its bases, that are for layouts and commands: completion leaves them out
+    _for_layouts: ClassVar[tuple[str, ...]] = ("layout", "default_format", "runs_read")
+
+    def __dir__(self) -> list[str]:
+        hidden = {name for base in type(self).__mro__ for name in vars(base).get("_for_layouts", ())}
+        return [name for name in super().__dir__() if name not in hidden]
 
     def render(
         self,

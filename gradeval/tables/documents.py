@@ -15,7 +15,7 @@ from gradeval.arrays.segments import Segments, distinct, offsets_of, ranges, sta
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GRADE_RANGE, InputError, InputErrors, OptionError, described, named
 from gradeval.formats.columns import Columns
-from gradeval.formats.diagnostics import LineProblems
+from gradeval.formats.diagnostics import COLLAPSES, LineProblems
 from gradeval.formats.memory import A_TIME, array_values, is_missing, is_time
 from gradeval.options import EXPECTED, NO_RELEVANT, Options
 from gradeval.records import Record
@@ -25,6 +25,7 @@ from gradeval.tables.qrels import out_of_range, range_problems
 
 _LOWEST = np.finfo(np.float64).min  # the lowest score that a document can have
 _NO_DOCUMENT = Ids.of([b"-1"])
+_PADDING = {"document": "-1, which is no document", "missed": "NaN"}  # of rows of arrays
 
 
 @contextmanager
@@ -35,7 +36,16 @@ def first_error() -> Iterator[None]:
     except InputErrors as errors:
         first = errors.errors[0]
         message = f"{first.what}, the first of {errors.total:,} errors"
-        raise InputError(first.path, message, line=first.line, hint=first.hint) from None
+        raise InputError(first.path, message, line=first.line, hint=_hint(first)) from None
+    except InputError as error:
+        if COLLAPSES not in error.hint:
+            raise
+        raise InputError(error.path, error.what, line=error.line, hint=_hint(error)) from None
+
+
+def _hint(error: InputError) -> str:
+    """That of arrays, whose function does not take the option itself."""
+    return error.hint.replace(COLLAPSES, "Evaluator(…, duplicates='best') takes the best score")
 
 
 class Documents(Record, eq=False):
@@ -334,7 +344,9 @@ def array_of(name: str, values: Any, dimensions: int = 1) -> NDArray[Any]:
             values = np.from_dlpack(values)
         array = np.asarray(values)
     except Exception as error:  # objects can fail wherever looked at
-        hint = "Pad rows of different lengths" if dimensions > 1 and isinstance(error, ValueError) else ""
+        padding = _PADDING.get(name, "any number, where the mask is False or the id is -1")
+        is_ragged = dimensions > 1 and isinstance(error, ValueError)
+        hint = f"Pad rows of different lengths with {padding}" if is_ragged else ""
         raise InputError(name, f"it is no array ({type(error).__name__}: {error})", hint=hint) from None
     if not 1 <= array.ndim <= dimensions:
         needed = "one dimension or two" if dimensions > 1 else "one dimension"

@@ -15,6 +15,13 @@ from gradeval.tables.qrels import Qrels
 JUDGES = ("judge", "annotator", "rater", "assessor")  # names of the column, in lower case
 
 
+def column_of_judges(qrels: Any, options: Options) -> str | None:
+    """The column that names judges, of a file or a frame. Raises InputError."""
+    is_table = is_path(qrels)
+    names = list(judgment_columns(qrels, options).names) if is_table else _names_of_frame(qrels)
+    return next((name for name in names if name.lower() in JUDGES), None)
+
+
 def by_judge(qrels: Any, options: Options) -> list[Any]:
     """The judgments of each judge, in order of appearance, where a column of the table names several; else the
     qrels alone, as they are. Raises InputError(s).
@@ -23,10 +30,7 @@ def by_judge(qrels: Any, options: Options) -> list[Any]:
         return [qrels]
     if is_path(qrels):
         qrels = source_of(qrels)  # a pipe is read again from the copy that it has
-        names = list(judgment_columns(qrels, options).names)
-    else:
-        names = _names_of_frame(qrels)
-    column = next((name for name in names if name.lower() in JUDGES), None)
+    column = column_of_judges(qrels, options)
     if column is None or "subtopic" in dict(options.columns):
         return [qrels]
     # a judge is read as a subtopic is: a word beside each judgment

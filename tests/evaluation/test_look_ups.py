@@ -48,6 +48,12 @@ def test_names_that_results_show() -> None:
     results = gradeval.evaluate(QRELS, RUNS)
     assert {"mean", "run", "save", "compare"} < {*dir(results)} and not {"later", "layout"} & {*dir(results)}
     assert {*dir(results)} <= {*object.__dir__(results)} and not any(name[0] == "_" for name in dir(results))
+    report = gradeval.gate(QRELS, RUNS["x"], require="AP > 0")
+    assert {"held", "outcomes", "render"} < {*dir(report)}
+    assert {*dir(report)}.isdisjoint(("default_format", "layout", "has_bounds", "updates"))
+    picture = gradeval.plot.curve(QRELS, RUNS, "P@1,2")
+    assert {"table", "save", "render"} < {*dir(picture)}
+    assert {*dir(picture)}.isdisjoint(("default_format", "layout", "across", "panels", "same_y", "runs_read"))
 
 
 def test_columns_as_they_were_asked_for() -> None:

@@ -829,6 +829,9 @@ def without_p(pairs: Iterable[PairComparison], min_coverage: float) -> Iterator[
 def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
     """Raises GradevalError where there is no pair."""
     count = len(values.runs)
+    if count < 2 and values.replicates:
+        hint = "Give runs of two systems or more"
+        raise InputError("runs", "the replicates are all of one system", hint=hint)
     if count < 2:
         raise InputError("runs", f"there is {count or 'no'} run", hint="Give two runs or more")
     if options.all_pairs:

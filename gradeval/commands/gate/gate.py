@@ -129,6 +129,7 @@ class GateReport(Printable):
     """The outcomes of all checks."""
 
     layout = "gradeval.commands.gate.layout"
+    _for_layouts = ("updates", "has_bounds")
 
     outcomes: tuple[CheckOutcome, ...] = ()
     coverage: tuple[Coverage, ...] = ()  # of the run, and of the baseline if there is one

@@ -91,6 +91,7 @@ class Picture(Charts, Study):
     """A study that is drawn."""
 
     layout = "gradeval.commands.plot.pictures"
+    _for_layouts = ("across", "panels", "same_y")
 
     kind: ClassVar[str] = "plot"
 

@@ -48,7 +48,7 @@ from gradeval.statistics.multiple import CORRECTIONS, maxt, randomized_tukey_hsd
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_differences, paired_tests
 from gradeval.tables.excluded import with_excluded
-from gradeval.tables.judges import by_judge
+from gradeval.tables.judges import by_judge, column_of_judges
 from gradeval.tables.load import (
     OpenedQrels,
     Run,
@@ -122,7 +122,7 @@ def agreement(
     _check_qrels2(other_qrels, chosen, per_query)
     is_of_runs = runs is not None or bool(chosen.features)
     if not is_of_runs:
-        _check_without_runs(other_qrels, metrics, study_options, chosen)
+        _check_without_runs([qrels, *other_qrels], metrics, study_options, chosen)
     named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
     check_errors(errors)
     union, judged, failed = collect(qrels, named_runs, chosen, other_qrels=other_qrels, errors=errors)
@@ -189,12 +189,19 @@ def _check_qrels2(other_qrels: Sequence[Any], options: Options, per_query: bool)
         raise OptionError("per_query requires qrels2", "per_query", "qrels2")
 
 
+def _lacks_judgments(qrels: Any, chosen: Options) -> OptionError:
+    """That there is nothing to compare. Raises InputError."""
+    lacking = "runs or qrels2 is missing: systems to order, or judgments to compare with"
+    column = None if isinstance(qrels, OpenedQrels) or chosen.merge else column_of_judges(qrels, chosen)
+    return OptionError(f"{lacking}; the column {column} names one judge" if column else lacking)
+
+
 def _check_without_runs(
-    other_qrels: Sequence[Any], metrics: Metrics, study_options: AgreementOptions, chosen: Options
+    sets: Sequence[Any], metrics: Metrics, study_options: AgreementOptions, chosen: Options
 ) -> None:
-    """Raise OptionError where there is nothing to compare, or an option is of systems."""
-    if not other_qrels:
-        raise OptionError("runs or qrels2 is missing: systems to order, or judgments to compare with")
+    """Raise OptionError where there is nothing to compare, or an option is of systems. sets: of judgments."""
+    if len(sets) < 2:
+        raise _lacks_judgments(sets[0], chosen)
     why = "requires runs: without runs, only grades are compared"
     if metrics != AGREEMENT_METRICS:
         raise OptionError(f"metrics {why}", "metrics")

@@ -81,7 +81,12 @@ def test_errors() -> None:
     raises(package.OptionError, "must be a path", package.compare, "qrels", ["a1.run", "b1.run"], replicates=3)
     one = {"a1": "A", "b1": "A"}
     raises(
-        package.GradevalError, "there is 1 run", package.compare, "qrels", ["a1.run", "b1.run"], replicates=one
+        package.GradevalError,
+        "runs: the replicates are all of one system",
+        package.compare,
+        "qrels",
+        ["a1.run", "b1.run"],
+        replicates=one,
     )
 
 

@@ -251,7 +251,10 @@ def test_wrong_arguments():
     cases += [({"qrels2": {"other": {"d1": 1}}}, InputError), ({"qrels2": "/nowhere"}, InputError)]
     for options, error in cases:
         error_of(error, agreement, QRELS, RUNS, **{"splits": 1} | options)
-    raises(OptionError, "runs or qrels2 is missing", agreement, QRELS)
+    raises(OptionError, "runs or qrels2 is missing: .* to compare with$", agreement, QRELS)
+    one = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "grade": [1, 0], "judge": ["x", "x"]}
+    frame = pytest.importorskip("polars").DataFrame(one)
+    raises(OptionError, "is missing: .*; the column judge names one judge", agreement, frame)
     raises(InputError, "two systems", agreement, QRELS, {"one": RUNS["s0"]})
     qrels = {"q": {"a": 600, "b": 0}}
     runs = {"one": {"q": {"a": 2, "b": 1}}, "two": {"q": {"a": 1, "b": 2}}}
