@@ -39,10 +39,9 @@ if TYPE_CHECKING:
 Number = float | int | None
 _PUBLIC = (  # what Results show to users; the rest is for commands
     "bibtex", "bounds", "compare", "counted_queries", "failed", "interval", "mean", "means", "means_frame",
-    "notices",
-    "options", "per_query", "per_query_frame", "qrels", "qrels_sha256", "queries", "range", "ranks", "render",
-    "run", "runs", "save", "signature", "signatures", "sorted_by", "specs", "texts", "tie_ranges", "to_arrow",
-    "to_dict", "to_pandas", "to_polars", "undefined", "values", "warnings",
+    "notices", "only", "options", "per_query", "per_query_frame", "qrels", "qrels_sha256", "queries", "range",
+    "ranks", "render", "run", "runs", "save", "signature", "signatures", "sorted_by", "specs", "texts",
+    "tie_ranges", "to_arrow", "to_dict", "to_pandas", "to_polars", "undefined", "values", "warnings",
 )  # fmt: skip
 TIE_RANGE = ("low", "high", "expected")  # columns: of the limits of values over the orders of ties,
 INTERVAL = TIE_RANGE[:2]  # of those of intervals,
@@ -432,6 +431,15 @@ class Results(Record, WithNotices, eq=False):
         r = self._run(run)
         numeric = (m for m, spec in enumerate(self.specs) if is_summarized(spec))
         return RunMeans(self.specs, {str(self.specs[m]): float(self.means[r, m]) for m in numeric})
+
+    def only(self, *runs: OneRun) -> Results:
+        """The same results with these runs alone, in this order, by name or position: results.only("bm25") can
+        be given to gate(). Raises GradevalError.
+        """
+        chosen = tuple(self.runs[self._run(run)] for run in runs)
+        left_out = {run.name for run in self.runs} - {run.name for run in chosen} | {""}
+        notices = Notices(notice for notice in self.notices if notice.subject not in left_out)
+        return self.replace(runs=chosen, given_notices=notices, failed=(), later=None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write them atomically as JSON with the values of queries, which load() and every command in the place

@@ -25,8 +25,11 @@ def separate_runs(runs: Any) -> list[LabelledRun]:
     """
     if isinstance(runs, LabelledRuns):
         return runs
+    load.check_content(runs, "runs")
     with readable("runs"):
         separate = list(_separate(runs))
+    for name, run in separate:
+        load.check_content(run, name or "runs")
     if not separate:
         raise InputError("runs", "no runs given")
     return [(name, SavedResult.of(run) if isinstance(run, Results) else run) for name, run in separate]
@@ -96,7 +99,8 @@ def _has_runs(mapping: Mapping[Any, Any]) -> bool:
     from gradeval.formats import shapes
 
     values = mapping.values()
-    if shapes.is_of_file(next(iter(values), None)):
+    some = next(iter(values), None)
+    if shapes.is_of_file(some) or load.schema_of(some):
         return True
     # a run has no mappings in its mappings, of which the first value decides
     items = (item for run in values if isinstance(run, Mapping) for item in run.items())

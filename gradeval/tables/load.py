@@ -622,8 +622,22 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
         return memory.tuples(path, rows, number, _places(names) if has_subtopics else (0, 1, 2))
 
 
+def schema_of(data: Any) -> str:
+    """That of what to_dict() makes of results, '' of other data."""
+    schema = data.get("schema") if isinstance(data, Mapping) else None
+    return schema if isinstance(schema, str) and schema.startswith("gradeval/") else ""
+
+
+def check_content(data: Any, path: str) -> None:
+    """Raise InputError for what to_dict() makes of results."""
+    if schema := schema_of(data):
+        hint = "gradeval.load(dict) reads it" if schema.startswith("gradeval/results/") else ""
+        raise InputError(path, f"this is a result as a dict ({schema}), neither qrels nor a run", hint=hint)
+
+
 def check_documents(data: Any, path: str, number: str) -> None:
     """Raise InputError for results, and for a set of documents, which has no query."""
+    check_content(data, path)
     role = "qrels" if number == "grade" else "run"
     if getattr(data, "_has_documents", None) is False:
         raise InputError(path, "results have no documents", hint=f"Give the {role} that they were made from")

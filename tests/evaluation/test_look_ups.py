@@ -1,5 +1,6 @@
 """Results by what was asked for, saved and loaded; the catalogue of metrics as rows."""
 
+import json
 import math
 import warnings
 from pathlib import Path
@@ -119,6 +120,42 @@ def test_saved_texts_and_ranges_over_ties(tmp_path: Path) -> None:
         damaged = results.to_dict(per_query=True)
         damaged["runs"][0][key] = value
         raises(gradeval.InputError, message, gradeval.load, damaged)
+
+
+def test_a_result_as_a_dict_is_no_run() -> None:
+    results = gradeval.evaluate(QRELS, RUNS, "AP")
+    made = results.to_dict(per_query=True)
+    what = r": this is a result as a dict \(gradeval/results/1\), .*gradeval.load\(dict\) reads it"
+    for call in (
+        lambda: gradeval.compare(made),
+        lambda: gradeval.compare(QRELS, [made, RUNS["x"]]),
+        lambda: gradeval.evaluate(QRELS, {"a": made}),
+        lambda: gradeval.evaluate(made, RUNS),
+        lambda: gradeval.read_run(made),
+        lambda: gradeval.gate(QRELS, RUNS["x"], baseline=made, no_worse="AP"),
+    ):
+        raises(gradeval.InputError, what, call)
+    of_comparison = json.loads(gradeval.compare(results, min_coverage=0).render("json"))
+    raises(gradeval.InputError, "a dict .*, neither qrels nor a run$", gradeval.evaluate, QRELS, of_comparison)
+
+
+def test_one_run_of_several() -> None:
+    results = gradeval.evaluate(QRELS, RUNS, "AP")
+    raises(
+        gradeval.InputError,
+        "it has 2 runs.*in Python results.only",
+        gradeval.gate,
+        QRELS,
+        results,
+        require="AP > 0",
+    )
+    for run in "xy":
+        alone, expected = results.only(run), gradeval.evaluate(QRELS, {run: RUNS[run]}, "AP")
+        assert str(alone) == str(expected)
+        report = gradeval.gate(QRELS, alone, require=f"AP > {results['AP'][run]}")
+        assert not report.held
+    assert [run.name for run in results.only("y", 0).runs] == ["y", "x"]
+    raises(gradeval.GradevalError, "unknown run 'z': the runs are x, y", results.only, "z")
 
 
 def test_warned_once() -> None:

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
 MISSING_SHOWN = 5  # ids of queries that a run lacks
 RUN, BASELINE = 0, 1  # positions in Results.runs
+_ONE_RUN = "Save the results of one run; in Python results.only(NAME) has one"
 Part = TypeVar("Part")  # what is judged of a group
 DifferenceLimits = dict[str, list[float]]  # of the difference of each query, NaN where there is none
 Verdict = Literal["held", "failed", "inconclusive", "error"]  # error: it could not be judged
@@ -348,7 +349,7 @@ def _check_count(results: Results, count: int) -> None:
     if len(results.runs) != count:
         names = first_names(run.name for run in results.runs)
         message = f"there are {len(results.runs)} runs ({names}), and a gate judges one"
-        raise InputError("run", message + (", against one baseline" if count > 1 else ""))
+        raise InputError("run", message + (", against one baseline" if count > 1 else ""), hint=_ONE_RUN)
 
 
 def opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, LabelledRuns]:
@@ -394,7 +395,7 @@ def evaluate_to_gate(
     results = evaluate_all(plan, qrels, runs)
     if not results.failed and len(results.runs) != len(runs):
         path, count = Counter(result.path for result in results.runs).most_common(1)[0]
-        raise InputError(path, f"it has {count} runs, and a gate judges one. Save the results of one run")
+        raise InputError(path, f"it has {count} runs, and a gate judges one", hint=_ONE_RUN)
     return results
 
 

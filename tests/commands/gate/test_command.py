@@ -157,7 +157,8 @@ def test_saved_results_are_as_good_as_their_runs() -> None:
     assert gate("qrels good.run --baseline good.json --no-worse AP --require 'nDCG@10 > 0'").code == 0
     assert gate("qrels good.run --baseline good.json --no-worse nDCG@10").code == 2
     gradeval("qrels", "good.run", "poor.run", "-m", "AP", "-q", "-f", "json", "-o", "two.json")
-    said = "two.json: it has 2 runs, and a gate judges one. Save the results of one run"
+    said = "two.json: it has 2 runs, and a gate judges one. Save the results of one run; in Python "
+    said += "results.only(NAME) has one"
     assert gate("qrels two.json --require 'AP > 0'").lines[0] == said
     assert gate("qrels good.run --baseline two.json --no-worse AP").code == 2
 
