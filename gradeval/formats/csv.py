@@ -358,7 +358,7 @@ def _no_header(path: str, names: tuple[str, ...], block: Block, number: str) -> 
     """The error of a file without a header, or without these names."""
     message = "the first line is no header with the names of at least two columns"
     line = block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes().partition(b"\n")[0]
-    hint = named_columns(line, number) or "Without a header, use another format"
+    hint = named_columns(line, number, "") or "Without a header, use another format"
     if names:
         message = f"the first line is not {' '.join(names)}, separated by tabs"
         hint = "Omit the format"

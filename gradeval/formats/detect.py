@@ -204,14 +204,14 @@ def _expected_layout(number: str, kind: str) -> str:
     return f"{layout}For another format give {_OPTIONS[number]}; {table}"
 
 
-def named_columns(line: bytes, number: str) -> str:
-    """The hint for a first line that looks like one of a table, '' for another."""
+def named_columns(line: bytes, number: str, without_names: str) -> str:
+    """The hint for a first line that looks like one of a table, '' for another. without_names: for numbers."""
     fields = max((line.split(delimiter) for delimiter in b"\t , ; |".split(b" ")), key=len)
     if len(fields) < 3:
         return ""
     names = [field.strip(b' "\r').decode("utf-8", "surrogateescape") for field in fields]
     if not all(names) or any(re.fullmatch(NUMBER, name.encode("utf-8", "surrogateescape")) for name in names):
-        return f"A table needs a header line, such as {_HEADERS[number]}"
+        return without_names
     columns = ",".join(
         f"{role}={name}" for role, name in zip(("query", "document", number), names, strict=False)
     )
@@ -236,7 +236,8 @@ def _look(lines: list[bytes], number: str, kind: str) -> str:
             reads = f"{_OPTIONS[number]} trec reads it"
             order = "the qrels come first, then the runs"
             return f"This looks like {role}; {reads if role_number == number else order}"
-    return named_columns(lines[0], number) if kind == "trec" and len(fields[0]) < 4 else ""
+    is_table = kind == "trec" and len(fields[0]) < 4
+    return named_columns(lines[0], number, _expected_layout(number, kind)) if is_table else ""
 
 
 def _looks_like(row: Format, number: str) -> str:

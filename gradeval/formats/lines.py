@@ -231,19 +231,18 @@ def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], 
         count = len(rows.pop(0)[1])
     if not rows:
         raise no_data(source.name, len(lines))
+    between = {"\t": "a tab"}.get(delimiter, f"'{delimiter}'")
+    needed = f"a line has a query and its {kind}, with {between} between"
+    if len(rows) > 1 and all(len(fields) > count for _, fields in rows):
+        message = f"{needed}, and none of the {len(rows):,} lines is right"
+        return [], [Problem(rows[0][0], message, f"A table with other columns has a header: query, {kind}")]
     pairs = []
     problems = []
-    between = {"\t": "a tab"}.get(delimiter, f"'{delimiter}'")
     for number, fields in rows:
         if len(fields) == count and fields[query] and fields[value]:
             pairs.append((number, fields[query], fields[value]))
         else:
-            problems.append(Problem(number, f"a line has a query and its {kind}, with {between} between"))
-    if len(problems) > 1 and not pairs and all(len(fields) > count for _, fields in rows):
-        what = f"{problems[0].what}, and none of the {len(problems):,} lines is right"
-        return pairs, [
-            Problem(problems[0].line, what, f"A table with other columns has a header: query, {kind}")
-        ]
+            problems.append(Problem(number, needed))
     return pairs, problems
 
 

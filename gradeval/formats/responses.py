@@ -173,7 +173,7 @@ def _queries(responses: _Responses, query_ids: Any, name: str) -> list[Any]:
         message = f"there are {many(count, 'response', 'responses')} of {engine} and {ids} of queries"
         raise InputError(name, message, hint="Give --query-ids the id of each, in order")
     if len(set(query_ids)) < count:
-        again = next(id for place, id in enumerate(query_ids) if id in query_ids[:place])
+        again = next(id for position, id in enumerate(query_ids) if id in query_ids[:position])
         raise InputError(
             name, f"query id {named(again)} is given twice", hint="A response is that of one query"
         )

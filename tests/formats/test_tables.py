@@ -369,10 +369,9 @@ def test_unknown_columns_can_be_named(role, text, columns, put):
     """By what the error says, whether the format is given or not."""
     number, header = ("grade", "relevance") if role == "qrels" else ("score", "score")
     hint = f"Columns with other names than query_id,doc_id,{header} are named so: --columns {columns}"
-    if not columns:
-        hint = "A table needs a header line, such as query_id,doc_id,relevance"
-    for options in ({}, {f"{role}_format": "csv"}):
+    table = "a table needs a header line, such as query_id,doc_id,relevance"
+    for options, hint_without in (({}, table), ({f"{role}_format": "csv"}, "use another format")):
         [error] = errors_of(put(text), number, **options)
-        assert error.endswith(hint) is (columns is not None)
+        assert error.endswith(hint if columns else hint_without) is (columns is not None or bool(options))
     if columns:
         assert read(put(text), number, columns=columns.strip("'"))[0][0][:2] == ("q", "a")
