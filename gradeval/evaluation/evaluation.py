@@ -280,8 +280,8 @@ class Evaluation:
             reduced = run.reduce(self.qrels, jobs, self._wanted)
             check_common(run, reduced, self.qrels, self.setting.chosen)
             tag = reduced.tag or run.name or run.short_name or run.path
-            evaluated = evaluate_run(self.setting, ReducedRun(name, run.path, run.ties, reduced, tag), jobs)
-            evaluated = evaluated.with_result(read_with=run.read_with)
+            reduced_run = ReducedRun(name, run.path, run.ties, reduced, tag, run.read_with)
+            evaluated = evaluate_run(self.setting, reduced_run, jobs)
             if self.plan.hashes and run.source is not None:
                 evaluated = evaluated.with_result(sha256=run.source.sha256())
             if self._wanted is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class ReducedRun(Record, eq=False):
     ties: str  # the order of its tied scores
     reduced: Reduced
     tag: str = ""  # for metrics that print it
+    read_with: Mapping[str, Any] = {}  # what read_run() read it with
 
 
 class Evaluated(Record, eq=False):
@@ -95,6 +96,7 @@ def evaluate(setting: EvaluationSetting, run: ReducedRun, jobs: int) -> Evaluate
         interval=options.intervals,
         weights=setting.weights,
         missing=setting.chosen & (run.reduced.retrieved == 0),
+        read_with=run.read_with,
     )
     return Evaluated(setting, judge, scored, orders, result, jobs=threads, reduced=run.reduced)
 

@@ -44,10 +44,12 @@ def _separate(runs: Any) -> Iterator[LabelledRun]:
     elif type(runs) is not dict and (_is_one(runs) or memory.is_ranx(runs)):
         yield from _files(runs)
     elif isinstance(runs, Mapping):
-        if shapes.records_of(runs, "runs") is None and not _are_rankings(runs) and _has_runs(runs):
+        if shapes.records_of(runs, "runs") is not None:
+            yield from _files(runs)
+        elif not _are_rankings(runs) and _has_runs(runs):
             yield from ((str(name), run) for name, run in runs.items())
         else:
-            yield from _files(runs)
+            yield None, runs
     else:
         items = _listed(runs)
         is_run = bool(items) and (is_row(items[0]) or _is_record(items[0]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any
@@ -49,12 +49,20 @@ def _check_keys(data: Mapping[Any, Any], path: str) -> None:
     if isinstance(root, Mapping) and isinstance(root.get("children"), list):
         hint = "Give {query: {hit['id']: hit['relevance'] for hit in response['root']['children']}}"
         raise InputError(path, "this is a response of Vespa, which is not read", hint=hint)
-    if not 2 < len(data) <= _MOST_COLUMNS or not all(isinstance(value, Mapping) for value in data.values()):
+    if not 2 < len(data) <= _MOST_COLUMNS or not _have_one_index(data.values()):
         return
     values = [value for column in data.values() for value in islice(column.values(), 1)]
     if are_names([*data]) and not any(isinstance(value, Mapping) for value in values):
         hint = "Give the frame itself, or df.to_dict(orient='list')"
         raise InputError(path, "these are columns by index, as df.to_dict() gives them", hint=hint)
+
+
+def _have_one_index(columns: Iterable[Any]) -> bool:
+    """Whether all are mappings with the same keys, which few runs are: their names need not be looked at."""
+    first, *more = columns
+    return isinstance(first, Mapping) and all(
+        isinstance(column, Mapping) and column.keys() == first.keys() for column in more
+    )
 
 
 def _column(column: Any) -> Any:
