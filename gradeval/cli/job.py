@@ -109,10 +109,10 @@ class Job:
 
     # --- before anything is read
 
-    def open(self, *read: str, more: Sequence[str] = (), knows_history: bool = True) -> None:
+    def open(self, *read: str, more: Sequence[str] = (), checks_labels: bool = True) -> None:
         """Check inputs and output, and find the format. read: files that the command reads, though no argument
-        names them. more: endings written by others, which messages name. knows_history: False
-        where a file may still name a history; with one, labels go with any format, so they are not checked yet.
+        names them. more: endings written by others, which messages name. checks_labels: False
+        where a file may still name a history, with which labels go in any format.
         Raises UsageError, OptionError.
         """
         self.file = self.output_file(self.output, input_files(*read))
@@ -127,7 +127,7 @@ class Job:
             ("--table", self.table is not None, ("tsv", "csv")),
             ("--spreadsheet", self.spreadsheet, ("csv",)),
             ("--no-header", self.no_header, ("tsv", "csv")),
-            ("--label", self.label and self.history is None and knows_history, LABELLED),
+            ("--label", self.label and self.history is None and checks_labels, LABELLED),
         ):
             if is_given:
                 self.require_format(option, formats)

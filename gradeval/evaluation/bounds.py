@@ -28,8 +28,8 @@ def check_bounds(specs: Sequence[Spec]) -> None:
         having = [metric.name for metric in REGISTRY.values() if metric.bounds is not None]
         conditions = [_condition(spec) for spec in specs if spec.metric.bounds is not None]
         message = f"no bounds over missing judgments: {', '.join(map(str, specs))}"
-        others = f"metrics with bounds: {', '.join(having)}"
-        raise MetricError(message, hint="; ".join(dict.fromkeys(conditions)) or others)
+        alternatives = f"metrics with bounds: {', '.join(having)}"
+        raise MetricError(message, hint="; ".join(dict.fromkeys(conditions)) or alternatives)
 
 
 def _condition(spec: Spec) -> str:

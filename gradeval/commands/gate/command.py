@@ -231,7 +231,7 @@ def gate_command(
         file = configuration.open_config(config)
         read = [path, *configuration.named_files(file)]
         job.history = job.history or configuration.named_history(file)
-        reports.open(*read, knows_history=True)
+        reports.open(*read, checks_labels=True)
         chosen_history = HistoryChoice(job.history, window)
         settings = configuration.read_config(
             file, texts, baseline, min_coverage, by or None, history=chosen_history, bounds=bounds
@@ -454,7 +454,7 @@ class _Reports:
             if path and (other := options.setdefault(os.path.realpath(path), option)) != option:
                 raise click.UsageError(f"{other} and {option} name the same file.")
 
-    def open(self, *read: str, knows_history: bool = False) -> None:
+    def open(self, *read: str, checks_labels: bool = False) -> None:
         """Find problems with the files; where one is wrong, none is written. The arguments are those of
         Job.open().
         """
@@ -466,7 +466,7 @@ class _Reports:
         if summary:
             check_appended(summary, inputs, "GITHUB_STEP_SUMMARY")
         junit = self.job.output_file(self.paths["--junit"], inputs, "--junit")
-        self.job.open(*read, knows_history=knows_history)
+        self.job.open(*read, checks_labels=checks_labels)
         self.junit = junit
         self.summary = summary
 
