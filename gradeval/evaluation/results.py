@@ -795,14 +795,13 @@ def _check_utf8(label: str, names: Sequence[str]) -> None:
 
 
 def notices_warned(qrels: Any, *runs: Any) -> list[Notice]:
-    """What was warned of when Results among these were evaluated; load() warns of nothing. Where all runs are
-    Results it is of no run too: they may be named otherwise.
+    """What was warned of when Results among these were evaluated, if they were saved since too. Where all runs
+    are Results it is of no run too: they may be named otherwise.
     """
     items = [item for data in runs if data is not None for item in _items(data)] or _items(qrels)
     results = [item for item in items if isinstance(item, Results)]
-    evaluated = [result for result in results if all(run.missing is not None for run in result.runs)]
-    notices = [*chain.from_iterable(result.notices for result in evaluated)]
-    is_all = len(evaluated) == len(items)
+    notices = [*chain.from_iterable(result.notices for result in results)]
+    is_all = len(results) == len(items)
     return [*notices, *(notice.replace(subject="") for notice in notices if is_all)]
 
 

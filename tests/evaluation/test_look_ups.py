@@ -163,9 +163,13 @@ def test_warned_once() -> None:
         results = gradeval.evaluate(QRELS, {"x": RUNS["x"]}, "nDCG@2,3 AP")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        loaded = gradeval.load(results.to_dict(per_query=True))
         gradeval.plot.means(results)
+        for call in (gradeval.plot.means, gradeval.plot.curve, gradeval.report):
+            call(loaded)
         warnings.filterwarnings("ignore", "only 3 queries")  # which gate alone warns of
         gradeval.gate(QRELS, results, require="AP > 0")
+        gradeval.gate(loaded, require="AP > 0")
         curve = gradeval.plot.curve(results, metrics="ndcg")
         for runs in ([results, results], {"a": results, "b": results}, {"a": results}):
             gradeval.evaluate(QRELS, runs, "AP")
@@ -173,8 +177,6 @@ def test_warned_once() -> None:
     assert [row[2] for row in curve.tables[0].rows] == [2, 3]
     with pytest.warns(gradeval.EvaluationWarning, match="2 of 2 runs lack"):  # one of which is new
         gradeval.evaluate(QRELS, {"a": results, "b": RUNS["x"]}, "AP")
-    with pytest.warns(gradeval.EvaluationWarning, match="not in the run"):
-        gradeval.gate(gradeval.load(results.to_dict(per_query=True)), require="AP > 0")
 
 
 def test_the_catalogue() -> None:
