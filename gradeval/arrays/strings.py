@@ -314,6 +314,10 @@ class Texts(Sequence[str]):
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        first = [*map(repr, self._all[:3]), *(["…"] if len(self) > 3 else [])]
+        return f"Texts({len(self)}: {', '.join(first)})"
+
     def __getitem__(self, row: Any) -> Any:
         return self._all[row]
 

@@ -108,6 +108,9 @@ class RunResult(Record, eq=False):
     stated_limits: Mapping[str, Mapping[str, float]] = {}  # likewise, by the names of TIE_RANGE and BOUNDS
     read_with: Mapping[str, Any] = {}  # what read_run() read it with
 
+    def __repr__(self) -> str:
+        return f"RunResult(name={self.name!r}, path={self.path!r}, queries={self.queries})"
+
     @property
     def queries(self) -> int:
         """How many queries are counted."""

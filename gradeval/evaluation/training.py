@@ -24,7 +24,7 @@ _OTHER_TIES = "give ties='input', 'best' or 'worst'"
 class Scores(Mapping[str, float]):
     """The mean of each metric over the queries, by any spelling of its name. queries: the id of each query,
     (Q,), in order of first appearance; with group sizes or rows, its index from 0; of an Evaluator, its text,
-    in the order of the qrels.
+    in the order of the qrels. dict(scores) is a dict, as json.dumps() takes it.
     """
 
     def __init__(self, specs: Sequence[Spec], values: Floats, means: Floats, queries: NDArray[Any]) -> None:

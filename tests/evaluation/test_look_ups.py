@@ -158,6 +158,13 @@ def test_one_run_of_several() -> None:
     raises(gradeval.GradevalError, "unknown run 'z': the runs are x, y", results.only, "z")
 
 
+def test_short_reprs() -> None:
+    results = gradeval.evaluate({**QRELS, "q4": {"a": 1}}, {"x": RUNS["x"]}, "AP")
+    assert repr(results.queries) == "Texts(4: 'q1', 'q2', 'q3', …)"
+    assert repr(gradeval.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}).queries) == "Texts(1: 'q')"
+    assert repr(results.runs) == "(RunResult(name='x', path='x', queries=4),)"
+
+
 def test_warned_once() -> None:
     with pytest.warns(gradeval.EvaluationWarning, match="not in the run"):
         results = gradeval.evaluate(QRELS, {"x": RUNS["x"]}, "nDCG@2,3 AP")
