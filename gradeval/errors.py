@@ -87,7 +87,13 @@ def described(value: object) -> str:
 
 
 class GradevalError(Exception):
-    """Base class of all errors of gradeval. Its text is one line, or several of errors."""
+    """Base class of all errors of gradeval. Its text is one line, or several of errors.
+
+    >>> try:
+    ...     gradeval.evaluate("qrels.txt", "nowhere.run")
+    ... except gradeval.GradevalError as error:
+    ...     print(error)
+    """
 
     def __init__(self, *lines: str) -> None:
         super().__init__("\n".join(map(printable, lines)))
@@ -103,6 +109,11 @@ class GradevalError(Exception):
 class InputError(GradevalError):
     """Invalid input. path: the file as the user gave it. line: 1-based, or None for an error of the whole file.
     what: the reason, with what was read. hint: what to do next, or ''.
+
+        >>> try:
+        ...     gradeval.evaluate("qrels.txt", "nowhere.run")
+        ... except gradeval.InputError as error:
+        ...     print(error.path, error.line, error.what, error.hint)
     """
 
     def __init__(self, path: str, message: str, *, line: int | None = None, hint: str = "") -> None:
@@ -134,7 +145,13 @@ class InputErrors(GradevalError):
 
 
 class MetricError(GradevalError):
-    """An unknown metric or parameter, or a parameter that is out of range. hint: the nearest valid one."""
+    """An unknown metric or parameter, or a parameter that is out of range. hint: the nearest valid one.
+
+    >>> try:
+    ...     gradeval.evaluate("qrels.txt", "bm25.run", "nDGC@10")
+    ... except gradeval.MetricError as error:
+    ...     print(error.what, error.hint)
+    """
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         self.what, self.hint = message, hint
@@ -146,7 +163,13 @@ class NoExpectedValueError(MetricError):
 
 
 class OptionError(GradevalError):
-    """An invalid option, or options that are mutually exclusive."""
+    """An invalid option, or options that are mutually exclusive.
+
+    >>> try:
+    ...     gradeval.evaluate("qrels.txt", "bm25.run", "AP", rel=-1)
+    ... except gradeval.OptionError as error:
+    ...     print(error)
+    """
 
     def __init__(self, text: str, *options: str) -> None:
         self.options = options  # names in the text that a command prints as its line spells them

@@ -315,7 +315,10 @@ class NoticeKind(Enum):
 
 
 class EvaluationWarning(UserWarning):
-    """What a user should know about a result, as a warning of Python; Results.notices has the same as data."""
+    """What a user should know about a result, as a warning of Python; Results.notices has the same as data.
+
+    >>> warnings.simplefilter("ignore", gradeval.EvaluationWarning)
+    """
 
 
 OF_QRELS = (

@@ -6,6 +6,9 @@
 import inspect
 import pkgutil
 import re
+import shutil
+import textwrap
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -135,6 +138,27 @@ def test_docstrings_are_whole(name: str, function: Callable[..., Any]) -> None:
     section = api.Section(name, function)
     assert not {*section.own} - section.documented and "Raises" in section.pieces
     assert section.examples and all(compile(example, name, "exec") for example in section.examples)
+
+
+SAMPLES = PACKAGE.parent / "sample_data"
+CLASSES = {
+    name: getattr(gradeval, name) for name in gradeval.__all__ if inspect.isclass(getattr(gradeval, name))
+}
+
+
+@each("name", [*CLASSES])
+def test_examples_of_classes_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "Report":
+        pytest.importorskip("jinja2")
+    for folder in (SAMPLES, SAMPLES / "search"):  # the manifest is beside the folders
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    parts = inspect.cleandoc(CLASSES[name].__doc__ or "").split("\n\n")
+    [example] = [textwrap.dedent(part) for part in parts if part.lstrip().startswith(">>>")]
+    code = re.sub(r"^(>>>|\.\.\.) ?", "", example, flags=re.MULTILINE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(code, {"gradeval": gradeval, "warnings": warnings})
 
 
 @each(("name", "function"), [(name, one) for name, of in FUNCTIONS.items() for one in of])

@@ -315,6 +315,9 @@ class Results(Record, WithNotices, eq=False):
     """The values of R runs for M metrics on Q queries. A run is selected by its name or position, a metric by
     any spelling that the command accepts or its position. Text metrics (runid, relstring): in texts() only.
 
+        >>> results = gradeval.evaluate("qrels.txt", ["bm25.run", "dense.run"], "nDCG@10 AP")
+        >>> results.mean("bm25", "nDCG@10"), results.per_query("dense", "AP"), results.to_dict()
+
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
     options: those of the evaluation, as JSON types. failed: the runs that could not be evaluated.
     groups_sha256: of the group sizes of qrels without qid. chosen: how many queries are evaluated, with those

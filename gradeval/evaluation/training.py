@@ -92,7 +92,7 @@ def score_arrays(
     id in order of first appearance, for each group, or for each row. They are judged and not retrieved, and
     count among what is relevant and in the ideal ranking; a query with no others counts too.
     weights: of the queries in the means, from 0, (Q,), in the same order; sums have none. rel, depth,
-    no_relevant: as in options.Options.
+    no_relevant: as evaluate() takes them.
     ties: the order of documents with equal scores: 'expected', the mean of the values over all orders, which a
     model that gives all documents one score gains nothing by; 'input' as they stand, as in LightGBM and
     XGBoost; 'best' or 'worst' by grade.

@@ -33,7 +33,7 @@ def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:
         >>> gradeval.evaluate(qrels, "bm25.run", "AP")
 
     qrels: what evaluate() takes. options: qrels_format, qrels_feature, groups, unlabelled, merge, columns and
-    jobs of options.Options; and features, those of a LETOR file that are runs. Signatures name those that
+    jobs, as of evaluate(); and features, those of a LETOR file that are runs. Signatures name those that
     decide the judgments, which evaluate() cannot change.
     Raises GradevalError: InputError for data, OptionError for options.
     """
@@ -53,7 +53,7 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
 
     run: a path, {query: {document: score}}, tuples (query, document, score), or a data frame. options:
     run_format, groups, columns, split, ignore_identical_ids, max_passage, duplicates and jobs of
-    options.Options; and features, one, of a LETOR file. Signatures name those that decide the ranking.
+    evaluate(); and features, one, of a LETOR file. Signatures name those that decide the ranking.
     exclude is evaluate()'s too, for the judgments.
     Raises GradevalError: InputError for data, OptionError for options.
     """

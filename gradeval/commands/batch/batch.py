@@ -147,7 +147,11 @@ def checksum(content: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch(WithNotices, Tabular):
-    """Collections × systems."""
+    """Collections × systems.
+
+    >>> batch = gradeval.batch("batch.toml")
+    >>> batch.value("search", "bm25", "nDCG@10"), batch.to_dict()["cells"]
+    """
 
     layout = "gradeval.commands.batch.batch"
 

@@ -468,7 +468,12 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Comparison(WithNotices, Tabular):
-    """Runs compared with a baseline, or all with each other."""
+    """Runs compared with a baseline, or all with each other.
+
+    >>> comparison = gradeval.compare("qrels.txt", ["bm25.run", "dense.run"], "nDCG@10")
+    >>> found = comparison.find("dense", "nDCG@10")
+    >>> found.difference, found.p_corrected, comparison.rows()
+    """
 
     layout = "gradeval.commands.compare.layout"
 

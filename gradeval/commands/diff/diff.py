@@ -52,7 +52,11 @@ class RunDiff:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diff(WithNoticeGroups, Tabular):
-    """What changed between an old run and others."""
+    """What changed between an old run and others.
+
+    >>> change = gradeval.diff("bm25.run", "dense.run")
+    >>> change.value("RBO"), change.rows()
+    """
 
     layout = "gradeval.commands.diff.layout"
 

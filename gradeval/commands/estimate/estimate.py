@@ -72,7 +72,12 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates(WithNoticeGroups, Tabular):
-    """The means of runs, then the differences from the first run."""
+    """The means of runs, then the differences from the first run.
+
+    >>> estimates = gradeval.estimate("people.qrels", "bm25.run", "AP", model_qrels="llm.qrels")
+    >>> found = estimates.find("bm25", "AP")
+    >>> found.estimate, found.low, found.high
+    """
 
     layout = "gradeval.commands.estimate.layout"
 

@@ -136,6 +136,9 @@ class Selection(NamedTuple):
 class Explanation(WithNotices, Tabular):
     """How the value of a metric for one query of a run comes about.
 
+        >>> [why] = gradeval.explain("qrels.txt", "bm25.run", "nDCG@10", "401")
+        >>> why.value, why.losses[0].document.id, why.rows()
+
     Of a sum over documents, value = scale · (total - base) / normalizer; of another metric, terms is None, and
     changes has the value without each document.
     """

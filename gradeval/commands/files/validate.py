@@ -159,7 +159,11 @@ class FileReport:
 
 @dataclass(frozen=True)
 class Validation(Printable, Tabular):
-    """The reports of all files."""
+    """The reports of all files.
+
+    >>> validation = gradeval.validate("qrels.txt", "bm25.run")
+    >>> validation.ok, validation.errors, validation.rows()
+    """
 
     layout = "gradeval.commands.files.validate"
 
@@ -373,7 +377,7 @@ def validate(
         >>> print(gradeval.validate("qrels.txt", ["bm25.run", "dense.run"]))
 
     qrels, runs: paths; runs may be one. max_errors: how many errors, and how many warnings, of each file are
-    listed (None: all); all are counted. options: those of options.Options about reading, and rel, the relevance
+    listed (None: all); all are counted. options: those of evaluate() about reading, and rel, the relevance
     threshold.
     Raises OptionError. What is wrong with the files is in the result.
     """

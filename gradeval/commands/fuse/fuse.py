@@ -56,7 +56,12 @@ class RunOfFusion(NamedTuple):
 
 
 class Fusion(RunTable, WithNotices, Tabular, eq=False):
-    """A fused run, which evaluate() and other functions take as a run, with what it was made from."""
+    """A fused run, which evaluate() and other functions take as a run, with what it was made from.
+
+    >>> fused = gradeval.fuse(["bm25.run", "dense.run"])
+    >>> fused.save("fused.run")
+    >>> gradeval.evaluate("qrels.txt", ["bm25.run", fused], "nDCG@10")
+    """
 
     layout = "gradeval.commands.fuse.layout"
 

@@ -127,7 +127,11 @@ class CheckOutcome:
 
 @dataclass(frozen=True, eq=False)
 class GateReport(Printable):
-    """The outcomes of all checks."""
+    """The outcomes of all checks.
+
+    >>> report = gradeval.gate("qrels.txt", "bm25.run", require="nDCG@10 >= 0.1")
+    >>> report.held, report.verdict, [outcome.value for outcome in report.outcomes]
+    """
 
     layout = "gradeval.commands.gate.layout"
     _for_layouts = ("updates", "has_bounds")

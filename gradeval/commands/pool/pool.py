@@ -49,7 +49,11 @@ class PooledDocument(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pool(Tabular, WithNotices):
-    """Unjudged documents in the order in which they should be judged."""
+    """Unjudged documents in the order in which they should be judged.
+
+    >>> pool = gradeval.pool("qrels.txt", ["bm25.run", "dense.run"], order="rrf", top=20)
+    >>> [(found.query, found.document) for found in pool.documents]
+    """
 
     layout = "gradeval.commands.pool.layout"
 

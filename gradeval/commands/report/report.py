@@ -84,6 +84,9 @@ class ExplainedQuery(NamedTuple):
 class Report(WithNotices):
     """The contents of a report.
 
+        >>> report = gradeval.report("qrels.txt", ["bm25.run", "dense.run"], "nDCG@10 AP")
+        >>> html = report.render()
+
     render() makes the page: HTML that needs nothing else. It requires jinja2 (gradeval[report]).
     """
 
