@@ -15,7 +15,7 @@ from gradeval.formats.csv import are_columns
 from gradeval.formats.memory import is_frame
 from gradeval.formats.sources import TextSource
 
-_MOST_COLUMNS = 64  # dicts with more keys have queries
+_MOST_COLUMNS = 64  # dicts with more keys have queries, whose ids are not compared with names of columns
 
 
 def is_series(kind: type) -> bool:
@@ -115,7 +115,7 @@ def records_of(data: Any, path: str) -> Sequence[Mapping[str, Any]] | None:
     if isinstance(data, Mapping):
         columns = list(data.values())
         # of queries, of documents, and of grades or scores
-        is_table = len(columns) >= 3 and all(
+        is_table = 3 <= len(columns) <= _MOST_COLUMNS and all(
             isinstance(column, (list, tuple, np.ndarray)) for column in columns
         )
         if not is_table or not are_names([*data]):
