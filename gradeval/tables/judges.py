@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.formats.columns import Columns
+from gradeval.formats.csv import check_has
 from gradeval.options import OF_QRELS, Options
 from gradeval.tables.load import OpenedQrels, is_path, judgment_columns, source_of
 from gradeval.tables.qrels import Qrels
@@ -19,7 +20,10 @@ def column_of_judges(qrels: Any, options: Options) -> str | None:
     """The column that names judges, of a file or a frame. Raises InputError."""
     is_table = is_path(qrels)
     names = list(judgment_columns(qrels, options).names) if is_table else _names_of_frame(qrels)
-    return next((name for name in names if name.lower() in JUDGES), None)
+    if (column := dict(options.columns).get("judge")) is None:
+        return next((name for name in names if name.lower() in JUDGES), None)
+    check_has(names, column, source_of(qrels).name if is_table else "qrels")
+    return column
 
 
 def by_judge(qrels: Any, options: Options) -> list[Any]:

@@ -94,7 +94,8 @@ def test_what_is_said(folder: Path) -> None:
     kinds = {notice.kind for notice in package.evaluate("judged", "r", "AP", merge="mean").notices}
     assert NoticeKind.MERGED in kinds and NoticeKind.DUPLICATES not in kinds
     assert gradeval("q", "r", "-m", "AP", "--merge", "mean").out == gradeval("q", "r", "-m", "AP").out
-    assert gradeval("validate", "judged", "--merge", "mean").code == 0
+    done = gradeval("validate", "judged", "--merge", "mean", "--strict")
+    assert done.code == 0 and "duplicates merged by mean" in done.out and "0 errors, 0 warnings" in done.out
 
 
 def test_conversions(folder: Path) -> None:
@@ -110,6 +111,9 @@ def test_conversions(folder: Path) -> None:
     assert read("all") == {key: median(grades) for key, grades in of_document().items()}
     people_first = gradeval("convert", "bob", "ann", "-", "--to", "trec", "--merge", "first").out
     assert "q1 0 a 1\n" in people_first and "q1 0 b 2\n" in people_first
+    assert "gradeval: --merge is of judgments; a run has none" in fails(
+        "convert", "r", "o.run", "--merge", "mean"
+    )
     assert "--merge RULE (merge='mean') makes one of them" in fails("convert", "ann", "bob", "out.qrels")
     # in the place of the subtopic each format has its own mark, or none
     Path("bob").write_text(Path("bob").read_text().replace(" 0 ", " Q0 "))
@@ -144,3 +148,7 @@ def test_judges_of_a_column(layout: str, folder: Path) -> None:
         "q1\tb\t2.0000\t0.0000\t2.0000\tnan",
     ]
     assert "runs or qrels2 is missing" in fails("study", "agreement", "judged", "--merge", "mean")
+    Path("named").write_text(Path("judged").read_text().replace("judge", "who").replace("annotator", "who"))
+    assert "is missing" in fails("study", "agreement", "named")
+    of_named = package.study.agreement("named", columns="judge=who")
+    assert repr([table.rows for table in of_named.tables]) == repr([table.rows for table in of_files.tables])

@@ -150,7 +150,7 @@ def convert_file(
     role = conversion.role or ("run" if qrels is not None else role_of(source, options))
     if role is None:
         raise InputError(source.name, "the file may be qrels or a run", hint="Say which with --as qrels|run")
-    _check_role(role, conversion)
+    _check_role(role, conversion, options)
     check_inputs([(role, of_role) for of_role in sources], options)
     letor = _letor_of_scores(source, role, options, qrels)
     file, *more = open_file(source, role, options, letor, Problems(source.name, math.inf))
@@ -203,8 +203,10 @@ def _together(sources: Sequence[Source], options: Options) -> TableFile:
     return TableFile(sources[0], "qrels", file.kind, BlockTable(name, lambda: iter(parts), lambda part: part))
 
 
-def _check_role(role: str, conversion: Conversion) -> None:
+def _check_role(role: str, conversion: Conversion, options: Options) -> None:
     """Raise OptionError where the conversion is none of qrels, or of a run."""
+    if role == "run" and options.merge is not None:
+        raise OptionError("merge is of judgments; a run has none", "merge")
     if role == "qrels" and conversion.top is not None:
         raise OptionError("top N documents can be chosen from runs only")
     check_role(role, conversion.to)

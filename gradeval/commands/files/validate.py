@@ -100,6 +100,7 @@ class QrelsFacts:
     without_relevant: int  # queries without a relevant document
     unrated: int = 0  # rows that are left out, since they have no label
     subtopics: int = 0  # judgments of a document for a further subtopic
+    merged: str = ""  # the rule by which duplicates are merged, '' where they are not
 
 
 @dataclass(frozen=True)
@@ -305,6 +306,8 @@ def _of_qrels(facts: QrelsFacts) -> Iterator[tuple[str, str]]:
     without = f"{facts.without_relevant:,} without a relevant document" if facts.without_relevant else ""
     yield "queries", _listed(f"{facts.queries:,}", without)
     duplicates = many(facts.duplicates, "duplicate", "duplicates") if facts.duplicates else ""
+    if duplicates and facts.merged:
+        duplicates += f" merged by {facts.merged}"
     subtopics = f"{facts.subtopics:,} of further subtopics of a document" if facts.subtopics else ""
     unrated = f"{many(facts.unrated, 'row', 'rows')} without a rating left out" if facts.unrated else ""
     yield "judgments", _listed(f"{facts.judgments:,}", duplicates, subtopics, unrated)
@@ -470,8 +473,9 @@ class Checks:
             without_relevant=int(np.count_nonzero(without)),
             unrated=rows.unlabelled,
             subtopics=len(rows.further),
+            merged=self.options.merge or "",
         )
-        for problem in rows.duplicates(same_grade=True).all():
+        for problem in rows.duplicates(same_grade=True).all() if self.options.merge is None else ():
             report.warnings.add(problem, notice=NoticeKind.DUPLICATES)
         texts = "has no relevant document", "have no relevant document"
         _warn_of(report, NoticeKind.NO_RELEVANT, qrels, without, *texts)

@@ -255,6 +255,7 @@ def test_wrong_arguments():
     one = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "grade": [1, 0], "judge": ["x", "x"]}
     frame = pytest.importorskip("polars").DataFrame(one)
     raises(OptionError, "is missing: .*; the column judge names one judge", agreement, frame)
+    raises(InputError, "no column named 'x'; the columns are 'query_id',", agreement, frame, columns="judge=x")
     raises(InputError, "two systems", agreement, QRELS, {"one": RUNS["s0"]})
     qrels = {"q": {"a": 600, "b": 0}}
     runs = {"one": {"q": {"a": 2, "b": 1}}, "two": {"q": {"a": 1, "b": 2}}}
