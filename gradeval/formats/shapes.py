@@ -23,12 +23,16 @@ def is_series(kind: type) -> bool:
     return hasattr(kind, "to_list") and hasattr(kind, "dtype")
 
 
+def as_list(data: Any) -> Any:
+    """The rows of an iterator, which can be read once; other data as they are."""
+    return list(data) if isinstance(data, Iterator) and not is_frame(data) else data
+
+
 def plain(data: Any, path: str, number: str) -> Any:
     """An iterator as a list, Series as the lists, dicts or rows that they stand for, and {(query, document):
     number} as rows; other data as they are. path: in messages. Raises InputError.
     """
-    if isinstance(data, Iterator) and not is_frame(data):
-        return list(data)
+    data = as_list(data)
     if is_series(type(data)):
         return _of_series(data, path)
     if not isinstance(data, Mapping) or not data:

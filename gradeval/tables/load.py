@@ -522,14 +522,23 @@ def with_sources(runs: Iterable[LabelledRun]) -> list[LabelledRun]:
 
 
 def to_be_read_twice(runs: Iterable[LabelledRun]) -> list[LabelledRun]:
-    """with_sources() of which each stays open from its head until it was read once."""
-    opened = with_sources(runs)
+    """with_sources() of which each stays open from its head until it was read once; iterators as lists."""
+    opened = [(label, _to_be_read_again(run)) for label, run in with_sources(runs)]
     sources = [run for _, run in opened if isinstance(run, Source)]
     with kept_open(sources):
         for source in sources:
             with suppress(InputError):  # which reading it reports
                 source.begins_with_mark()
     return opened
+
+
+def _to_be_read_again(run: Any) -> Any:
+    if is_path(run):
+        return run
+    from gradeval.formats import shapes  # imported only when needed
+
+    with readable("run"):
+        return shapes.as_list(run)
 
 
 def stored_size(run: Any) -> int:

@@ -105,6 +105,11 @@ def test_iterators_are_read_as_lists() -> None:
     np.testing.assert_array_equal(results.means, expected)
     named = gradeval.evaluate(QRELS, {"r": iter(records(RUN, "score"))}, METRICS)
     np.testing.assert_array_equal(named.means, expected)
+    judged, run = ({f"q{n}": {"a": n % 2, "b": 1} for n in range(count)} for count in (6, 8))
+    rows = records({query: {"a": 1.0} for query in run}, "score")
+    twice = gradeval.estimate(judged, {"r": iter(rows)}, "AP", model_qrels=run)
+    [found] = twice.estimates
+    assert (found.judged, found.others) == (6, 2)
 
 
 def test_what_is_wrong_with_series_and_columns() -> None:
