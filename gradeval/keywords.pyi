@@ -61,6 +61,7 @@ class ReadRun(TypedDict, total=False):
     exclude: str | bytes | os.PathLike[str] | Mapping[Any, Iterable[object]] | Iterable[tuple[object, object]] | None  # None
     max_passage: str | None  # None
     duplicates: Literal['error', 'best']  # 'error'
+    query_ids: str | Iterable[object] | None  # None
 
 
 class Files(ReadRun, total=False):
@@ -117,7 +118,6 @@ class Runs(Validate, total=False):
     depth: int | None  # None
     judged_only: bool  # False
     queries: Literal['judged', 'both']  # 'judged'
-    query_ids: str | Iterable[object] | None  # None
     ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
     top_grade: float | None  # None
     zero_grade: float  # 0.0
@@ -191,7 +191,6 @@ class FuseKeywords(Validate, total=False):
     step: float | None  # None
     judged_only: bool  # False
     queries: Literal['judged', 'both']  # 'judged'
-    query_ids: str | Iterable[object] | None  # None
     top_grade: float | None  # None
     zero_grade: float  # 0.0
     unjudged_grade: float | None  # None

@@ -762,4 +762,10 @@ FILE_OPTIONS = (*Options.rows(without=(MORE, PROCESS, RUNS)), "query_weights")
 FILE_PATHS = [name for name in FILE_OPTIONS if Options.table[name].kind.type == "path"]
 OF_RUNS = Options.rows(without=(MORE,))  # those that every evaluation has
 OF_WEIGHTED_RUNS = {**OF_RUNS, "query_weights": Options.table["query_weights"]}  # those of comparisons
-OF_FILES = {name: row for name, row in Options.table.items() if {OF_QRELS, OF_RUN} & row.scope}
+# where nothing is evaluated
+_ids_of_responses = Options.table["query_ids"].replace(
+    about="The ids of the queries of responses of search engines, in order: a file, or comma-separated ids.",
+    python="The ids of the queries of responses of search engines, in order; None: the file names them",
+)
+OF_ONE_RUN = {**Options.rows(within=OF_RUN), "query_ids": _ids_of_responses}
+OF_FILES = {**Options.rows(within=OF_QRELS), **OF_ONE_RUN}

@@ -487,6 +487,13 @@ def names_responses(runs: Iterable[tuple[str | None, Any]], options: Options) ->
     return options.query_ids is not None and any(_is_unnamed(run, options) for _, run in runs)
 
 
+def check_ids_of_responses(runs: Iterable[Any], options: Options) -> None:
+    """Raise OptionError for query ids that name no responses, where nothing is evaluated."""
+    if options.query_ids is not None and not names_responses([(None, run) for run in runs], options):
+        message = "query_ids are those of responses of search engines, which no file has without ids"
+        raise OptionError(message, "query_ids")
+
+
 def _is_unnamed(run: Any, options: Options) -> bool:
     with suppress(GradevalError):  # which reading it reports
         source = as_file(run, "run")

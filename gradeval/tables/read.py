@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import OptionError
-from gradeval.options import OF_QRELS, OF_RUN, Options, takes
+from gradeval.options import OF_ONE_RUN, OF_QRELS, OF_RUN, Options, takes
 from gradeval.tables.excluded import with_excluded
 from gradeval.tables.load import (
     NOTHING_JUDGED,
     OpenedQrels,
     RunTable,
     as_file,
+    check_ids_of_responses,
     check_inputs,
     is_path,
     joined,
     open_all,
     open_qrels,
     source_of,
+    with_sources,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:
     return open_qrels(qrels, chosen, hashes=True)
 
 
-@takes(Options.rows(within=OF_RUN))
+@takes(OF_ONE_RUN)
 def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     """Read a run once, for several calls of evaluate(), whatever the judgments.
 
@@ -53,16 +55,17 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
 
     run: a path, {query: {document: score}}, tuples (query, document, score), or a data frame. options:
     run_format, groups, columns, split, ignore_identical_ids, max_passage, duplicates and jobs of
-    evaluate(); and features, one, of a LETOR file. Signatures name those that decide the ranking.
-    exclude is evaluate()'s too, for the judgments.
+    evaluate(); features, one, of a LETOR file; and query_ids, of responses of search engines. Signatures name
+    those that decide the ranking. exclude is evaluate()'s too, for the judgments.
     Raises GradevalError: InputError for data, OptionError for options.
     """
     chosen = with_excluded(Options(**options))
     if isinstance(run, RunTable):
         return run
-    run = as_file(run, "run")
-    check_inputs([("run", run)], chosen)
-    opened_run, *further = open_all([("run", run)], NOTHING_JUDGED, chosen)
+    [(name, run)] = with_sources([("run", as_file(run, "run"))])
+    check_inputs([(name, run)], chosen)
+    opened_run, *further = open_all([(name, run)], NOTHING_JUDGED, chosen)
+    check_ids_of_responses([run], chosen)
     if further:
         raise OptionError(f"features must be the one feature of {source_of(run).name} that is the run")
     columns = joined(opened_run.opened(), chosen.jobs or default_jobs())

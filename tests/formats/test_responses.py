@@ -390,3 +390,24 @@ def test_a_query_of_responses_is_explained(tmp_path, monkeypatch):
     for other in (["--queries", "both"], []):
         line = *line[:2], "r.json" if other else "r.run", *line[3:], *other
         assert "are those that --worst chooses from" in command(*line).err.replace("that worst", "that --worst")
+
+
+def test_responses_are_checked_converted_and_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q").write_text("q 0 b 1\nr 0 a 1\n")
+    (tmp_path / "r.run").write_text("q Q0 b 1 1 t\n")
+    (tmp_path / "r.json").write_bytes(written([SORTED, SCORED]))
+    (tmp_path / "ids").write_text("q\nr\n")
+    for ids in ("q,r", "ids"):
+        done = command("convert", "r.json", "-", "--to", "csv", "--query-ids", ids)
+        assert done.out == "query_id,doc_id,score\nq,b,-1\nq,a,-2\nr,é,1.5\nr,b,1\n"
+        done = command("validate", "q", "r.json", "--query-ids", ids)
+        assert done.code == 0 and "2 of 2 judged queries" in done.out
+    run = gradeval.read_run("r.json", query_ids="q,r")
+    of_data = gradeval.read_run([SORTED, SCORED], query_ids="q,r")
+    of_file = gradeval.evaluate("q", "r.json", "RR", query_ids="q,r")
+    for results in (gradeval.evaluate("q", run, "RR"), gradeval.evaluate("q", of_data, "RR")):
+        assert results.per_query(0, "RR") == of_file.per_query(0, "RR") == {"q": 1.0, "r": 0.0}
+    raises(gradeval.OptionError, "which no file has without ids", gradeval.read_run, "r.run", query_ids="q")
+    for line in ("convert r.run x.csv", "convert q x.csv", "validate q r.run"):
+        assert "--query-ids are those of responses" in command(*line.split(), "--query-ids", "q").err

@@ -11,7 +11,7 @@ from gradeval.cli import options as cli
 from gradeval.cli.job import Job, echo_error, expand_runs, input_files, on_terminal, stream, with_job
 from gradeval.file_formats import FORMATS, WRITTEN_FORMATS
 from gradeval.notices import lines, many
-from gradeval.options import Options
+from gradeval.options import OF_FILES, Options
 
 if TYPE_CHECKING:
     from gradeval.commands.files.convert import Converted
@@ -73,6 +73,7 @@ _role = click.Choice(("qrels", "run"))
     type=cli.Integer(0, 10**9, all=10**9),
 )
 @cli.row_option(Options, "rel", section="Checks")
+@cli.row_option(Options, "query_ids", section="Input", help=OF_FILES["query_ids"].about)
 @cli.output("-f --format format_", "Format.", type=click.Choice(REPORTS), default="table", show_default=True)
 @cli.output_option("Write to this file, atomically.")
 @cli.input_options
@@ -133,6 +134,7 @@ def validate_command(
     type=click.Choice(("trec", "input")),
 )
 @cli.inputs("--qrels", "The LETOR file whose lines IN has scores of.", type=cli.File())
+@cli.row_option(Options, "query_ids", section="Input", help=OF_FILES["query_ids"].about)
 @cli.input_options
 @cli.row_option(Options, "jobs")
 @cli.quiet_option

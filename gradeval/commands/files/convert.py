@@ -33,7 +33,7 @@ from gradeval.formats.sources import Source, compressed
 from gradeval.formats.write import Content
 from gradeval.notices import Notice
 from gradeval.options import OF_FILES, Options, checked_path, choice, integer, must_be, takes
-from gradeval.tables.load import TableFile, check_inputs, open_file
+from gradeval.tables.load import TableFile, check_ids_of_responses, check_inputs, open_file
 from gradeval.tables.qrels import JudgmentRows, all_unlabelled
 from gradeval.tables.ranking import Collapse, Repeats, RunLines, ranked_rows
 from gradeval.tables.reduction import QueryNotGrouped
@@ -154,6 +154,7 @@ def convert_file(
     check_inputs([(role, of_role) for of_role in sources], options)
     letor = _letor_of_scores(source, role, options, qrels)
     file, *more = open_file(source, role, options, letor, Problems(source.name, math.inf))
+    check_ids_of_responses(sources, options)
     if more:
         raise OptionError("choose one feature: a file holds one run")
     if len(sources) > 1:

@@ -32,7 +32,13 @@ from gradeval.render.document import Block as Part
 from gradeval.render.printable import Printable, Tabular
 from gradeval.render.table import BOLD, DIM, styled
 from gradeval.tables import ranking
-from gradeval.tables.load import NOTHING_JUDGED, TableFile, check_inputs, open_file
+from gradeval.tables.load import (
+    NOTHING_JUDGED,
+    TableFile,
+    check_ids_of_responses,
+    check_inputs,
+    open_file,
+)
 from gradeval.tables.qrels import JudgmentRows, Qrels, is_relevant
 from gradeval.tables.reduction import Reduced, Total, collect
 from gradeval.version import schema_of
@@ -429,6 +435,8 @@ class Checks:
                 reports.append(report)
             else:
                 reports += (self._of_file(source, file) for file in files)
+        if not any(report.errors.total for report in reports):
+            check_ids_of_responses(sources, self.options)
         return Validation(tuple(reports))
 
     def _of_file(self, source: ObservedSource, file: TableFile) -> FileReport:
