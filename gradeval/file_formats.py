@@ -16,6 +16,8 @@ from typing import Any
 
 from gradeval.records import Record
 
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # by the ending of the name
+
 
 class FormatRow(Record):
     """A row of the table. Its module is imported only for files that it may read, and to write it."""
@@ -132,6 +134,12 @@ def labelled(argument: str, folder: str = "") -> tuple[str | None, str]:
     if not label or not path or "/" in label or os.path.lexists(os.path.join(folder, argument)):
         return None, argument
     return label, path
+
+
+def ending_of(path: str) -> str:
+    """The last suffix of a file's name in lower case, without that of a compression; '' without one."""
+    stem, ending = os.path.splitext(path.lower())
+    return os.path.splitext(stem)[1] if ending in COMPRESSIONS else ending
 
 
 def with_ending(path: str) -> str:

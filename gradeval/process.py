@@ -70,7 +70,7 @@ def resume_garbage_collection() -> None:
         gc.enable()
 
 
-def write_all(raw: Any, data: bytes) -> None:
+def write_all(raw: Any, data: bytes | memoryview) -> None:
     """Write all of it to a raw stream, which may take a part at a time, or nothing where it must not wait."""
     unwritten = memoryview(data)
     while unwritten:

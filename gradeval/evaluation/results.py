@@ -15,7 +15,7 @@ from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation.score import summarize, summarize_expected
-from gradeval.file_formats import LabelledRun
+from gradeval.file_formats import LabelledRun, ending_of
 from gradeval.notices import Notice, Notices
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, checked_path, takes, with_read
 from gradeval.records import Record
@@ -453,20 +453,15 @@ class Results(Record, WithNotices, eq=False):
         .bz2, .xz, .zst. Raises GradevalError.
         """
         from gradeval.formats.output import OutputFile
-        from gradeval.formats.sources import COMPRESSIONS, compressed
 
         name = os.fsdecode(checked_path("path", path))
-        base, ending = os.path.splitext(name)
-        ending = os.path.splitext(base)[1] if ending.lower() in COMPRESSIONS else ending
-        if ending.lower() not in ("", ".json") and ending.lower() in [
-            writer.ending for writer in WRITERS.values()
-        ]:
+        ending = ending_of(name)
+        if ending not in ("", ".json") and ending in [writer.ending for writer in WRITERS.values()]:
             hint = f"Name it .json or .json.gz; render() makes the text of {ending} files"
             raise OptionError(f"save {name}: results are saved as JSON. {hint}")
         has_values = all(run.summary is None for run in self.runs)
         text = self.render("json", per_query=has_values)
-        with OutputFile(name, (), "save").stream() as sink, compressed(sink, name) as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
+        OutputFile(name, (), "save").write(text.encode("utf-8", "surrogateescape"))
 
     def bibtex(self) -> str:
         """The sources of the metrics as BibTeX entries, each once."""

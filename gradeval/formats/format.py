@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from gradeval.errors import OptionError
-from gradeval.file_formats import FORMATS, WRITTEN_FORMATS
-from gradeval.formats.sources import COMPRESSIONS, HEAD
+from gradeval.file_formats import COMPRESSIONS, FORMATS, WRITTEN_FORMATS, ending_of
+from gradeval.formats.sources import HEAD
 from gradeval.options import Options
 from gradeval.records import Record
 
@@ -96,9 +96,7 @@ def format_by_ending(path: str, otherwise: str = "") -> str:
     """The format of a file by the suffix of its name, without that of a compression. otherwise: the format for
     an unknown suffix, which is an OptionError where this is ''.
     """
-    stem, ending = os.path.splitext(path.lower())
-    if ending in COMPRESSIONS:
-        ending = os.path.splitext(stem)[1]
+    ending = ending_of(path)
     for name in WRITTEN_FORMATS:
         if ending in FORMATS[name].endings:
             return name

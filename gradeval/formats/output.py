@@ -8,11 +8,12 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from io import BufferedWriter
+from io import BufferedWriter, BytesIO
 from typing import Any, BinaryIO
 
 from gradeval.errors import OptionError, writing
-from gradeval.formats.sources import COMPRESSIONS
+from gradeval.file_formats import COMPRESSIONS
+from gradeval.formats.sources import compressed
 from gradeval.options import GROUP_SUFFIXES
 from gradeval.process import descriptor_of, lock, write_all
 
@@ -43,9 +44,14 @@ class OutputFile:
             raise OptionError(f"{option} {path}: {problem}")
 
     def write(self, data: bytes) -> None:
-        """Write all of it. Raises GradevalError, BrokenPipeError; a file that is replaced is then as it was."""
+        """Write all of it, compressed as the name says. Raises GradevalError, BrokenPipeError; a file that is
+        replaced is then as it was.
+        """
+        packed = BytesIO()
+        with compressed(packed, self.path) as sink:
+            sink.write(data)
         with writing(self.path), _replacement(self._replaced) if self._replaced else self._open() as file:
-            write_all(file, data)
+            write_all(file, packed.getbuffer())
 
     @contextmanager
     def stream(self) -> Iterator[BinaryIO]:

@@ -21,7 +21,7 @@ import numpy as np
 from gradeval.arrays import Bytes, cached_property
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, first_names, printable
-from gradeval.file_formats import files_of, with_ending
+from gradeval.file_formats import COMPRESSIONS, files_of, with_ending
 from gradeval.records import Record
 
 MAGIC_BYTES = 6  # the longest magic number that is detected
@@ -37,7 +37,6 @@ _WORKBOOK = rb"(?s)PK\x03\x04.{26}(?:xl/|mimetypeapplication/vnd.oasis.opendocum
 WORKBOOK, SAVE_AS_CSV = "a workbook of spreadsheets", "Save the sheet as CSV (in Excel: Save As, CSV UTF-8)"
 PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = (b"ARROW1\0\0", b"\xff\xff\xff\xff")  # of files, and of streams
-COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # by the ending of the name
 BLOCK = 3 << 20
 HEAD = 1 << 16  # bytes that show what a file is
 LONGEST_LINE = 64 << 20

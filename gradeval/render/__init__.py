@@ -6,11 +6,11 @@ knows no feature. Modules are imported when used, so that a TSV does not wait fo
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from gradeval.errors import OptionError
+from gradeval.file_formats import ending_of
 from gradeval.records import Record
 
 Digits = int | Literal["full"]
@@ -39,7 +39,7 @@ WRITERS = {
 
 def format_of(path: str, formats: Iterable[str] = WRITERS, more: Sequence[str] = ()) -> str | None:
     """The format of the path's ending, None without one. more: endings valid elsewhere. Raises OptionError."""
-    ending = os.path.splitext(path)[1].lower()
+    ending = ending_of(path)
     if ending in ("", "."):
         return None
     by_ending = {WRITERS[name].ending: name for name in formats if WRITERS[name].ending}
