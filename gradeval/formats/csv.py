@@ -45,6 +45,7 @@ _JOINERS = re.compile(r"[-_ .]")
 _IN_ORDER = 'where the documents are in order, list their ids alone: ["DOCUMENT1", "DOCUMENT2"]'
 _RANKS = "where the rows are in order, write a column rank: 1, 2, 3, … for each query"
 _SHOWN = 20  # columns that an error names
+_COMPARED = 9  # lines, whose delimiters show a table
 
 # Each role's usual names without '-', '_', spaces and capitals, in groups: a name of an earlier group is meant
 # where a table has others too (PyTerrier's 'docno' is the id and 'docid' a number; its 'query' is the text).
@@ -357,8 +358,8 @@ def table(
 def _no_header(path: str, names: tuple[str, ...], block: Block, number: str) -> InputError:
     """The error of a file without a header, or without these names."""
     message = "the first line is no header with the names of at least two columns"
-    line = block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes().partition(b"\n")[0]
-    hint = named_columns(line, number, "") or "Without a header, use another format"
+    lines = [line for line in block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes().split(b"\n") if line]
+    hint = named_columns(lines[:_COMPARED], number, "") or "Without a header, use another format"
     if names:
         message = f"the first line is not {' '.join(names)}, separated by tabs"
         hint = "Omit the format"

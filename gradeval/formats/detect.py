@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -20,6 +20,7 @@ _LOOK = 4096  # bytes that show what a file looks like that was misread
 _MISREAD = 3  # from so many lines on, the first stands for all where none is right
 _OPTIONS = {"grade": "--qrels-format", "score": "--run-format"}
 _HEADERS = {"grade": "query_id,doc_id,relevance", "score": "query_id,doc_id,score"}
+_COLUMN = re.compile(r"[^\W\d][\w .:-]*")  # a name
 _DEFAULTS = Options()
 # a saved result; the keys of JSON qrels and runs have objects and numbers
 _SAVED = rb'(?s)\s*\{\s*"(?:(?:gradeval|format)"\s*:\s*[^\s{]|.*"gradeval"\s*:\s*")'
@@ -204,14 +205,19 @@ def _expected_layout(number: str, kind: str) -> str:
     return f"{layout}For another format give {_OPTIONS[number]}; {table}"
 
 
-def named_columns(line: bytes, number: str, without_names: str) -> str:
-    """The hint for a first line that looks like one of a table, '' for another. without_names: for numbers."""
-    fields = max((line.split(delimiter) for delimiter in b"\t , ; |".split(b" ")), key=len)
-    if len(fields) < 3:
+def named_columns(lines: Sequence[bytes], number: str, without_names: str) -> str:
+    """The hint for lines that look like a table, whose first names columns; '' for others. without_names: the
+    hint where it has a number.
+    """
+    delimiter = max(b"\t,;|", key=lines[0].count)
+    if min(line.count(delimiter) for line in lines) < 2:
         return ""
-    names = [field.strip(b' "\r').decode("utf-8", "surrogateescape") for field in fields]
-    if not all(names) or any(re.fullmatch(NUMBER, name.encode("utf-8", "surrogateescape")) for name in names):
+    fields = [field.strip(b' "\r') for field in lines[0].split(bytes([delimiter]))]
+    if any(re.fullmatch(NUMBER, field) for field in fields):
         return without_names
+    names = [field.decode("utf-8", "replace") for field in fields]
+    if not all(map(_COLUMN.fullmatch, names)):
+        return ""
     columns = ",".join(
         f"{role}={name}" for role, name in zip(("query", "document", number), names, strict=False)
     )
@@ -237,7 +243,7 @@ def _look(lines: list[bytes], number: str, kind: str) -> str:
             order = "the qrels come first, then the runs"
             return f"This looks like {role}; {reads if role_number == number else order}"
     is_table = kind == "trec" and len(fields[0]) < 4
-    return named_columns(lines[0], number, _expected_layout(number, kind)) if is_table else ""
+    return named_columns(lines, number, _expected_layout(number, kind)) if is_table else ""
 
 
 def _looks_like(row: Format, number: str) -> str:

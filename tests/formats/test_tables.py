@@ -364,6 +364,8 @@ def test_text_that_is_given_as_arrow(put, monkeypatch):
     ("run", b"foo\tbar\tbaz\nq\ta\t2\n", "query=foo,document=bar,score=baz"),
     ("qrels", b"q,a,1\n", ""),
     ("qrels", b"q,a\n", None),
+    ("qrels", b'["q", "a", 1]\n', None),
+    ("qrels", b"Prose, as, here\nis no table\n", None),
 )
 def test_unknown_columns_can_be_named(role, text, columns, put):
     """By what the error says, whether the format is given or not."""
@@ -371,7 +373,7 @@ def test_unknown_columns_can_be_named(role, text, columns, put):
     hint = f"Columns with other names than query_id,doc_id,{header} are named so: --columns {columns}"
     table = "a table needs a header line, such as query_id,doc_id,relevance"
     for options, hint_without in (({}, table), ({f"{role}_format": "csv"}, "use another format")):
-        [error] = errors_of(put(text), number, **options)
+        error = errors_of(put(text), number, **options)[0]
         assert error.endswith(hint if columns else hint_without) is (columns is not None or bool(options))
     if columns:
         assert read(put(text), number, columns=columns.strip("'"))[0][0][:2] == ("q", "a")
