@@ -209,10 +209,11 @@ def named_columns(lines: Sequence[bytes], number: str, without_names: str) -> st
     """The hint for lines that look like a table, whose first names columns; '' for others. without_names: the
     hint where it has a number.
     """
-    delimiter = max(b"\t,;|", key=lines[0].count)
-    if min(line.count(delimiter) for line in lines) < 2:
+    first = lines[0] if lines else b""
+    delimiter = max(b"\t,;|", key=first.count)
+    if min((line.count(delimiter) for line in lines), default=0) < 2:
         return ""
-    fields = [field.strip(b' "\r') for field in lines[0].split(bytes([delimiter]))]
+    fields = [field.strip(b' "\r') for field in first.split(bytes([delimiter]))]
     if any(re.fullmatch(NUMBER, field) for field in fields):
         return without_names
     names = [field.decode("utf-8", "replace") for field in fields]

@@ -377,3 +377,4 @@ def test_unknown_columns_can_be_named(role, text, columns, put):
         assert error.endswith(hint if columns else hint_without) is (columns is not None or bool(options))
     if columns:
         assert read(put(text), number, columns=columns.strip("'"))[0][0][:2] == ("q", "a")
+    assert "The header must be the first line" in errors_of(put(b"\n\n"), number, **options)[0]
