@@ -170,7 +170,8 @@ def _queries(responses: _Responses, query_ids: Any, name: str) -> list[Any]:
         raise InputError(name, message, hint=responses.names_missing)
     if len(query_ids) != count:
         ids = many(len(query_ids), "id", "ids")
-        message = f"there are {many(count, 'response', 'responses')} of {engine} and {ids} of queries"
+        verb = "is" if count == 1 else "are"
+        message = f"there {verb} {many(count, 'response', 'responses')} of {engine} and {ids} of queries"
         raise InputError(name, message, hint="Give --query-ids the id of each, in order")
     if len(set(query_ids)) < count:
         again = next(id for position, id in enumerate(query_ids) if id in query_ids[:position])
