@@ -38,6 +38,9 @@ def separate_runs(runs: Any) -> list[LabelledRun]:
 def _separate(runs: Any) -> Iterator[LabelledRun]:
     from gradeval.formats import memory, shapes  # not for a command line, whose runs are labelled
 
+    if shapes.are_scores(runs):
+        yield None, runs
+        return
     runs = shapes.plain(shapes.without_transport(runs), "runs", "score")
     if shapes.is_of_file(runs):
         yield None, runs

@@ -23,6 +23,17 @@ def is_series(kind: type) -> bool:
     return hasattr(kind, "to_list") and hasattr(kind, "dtype")
 
 
+def are_scores(data: Any) -> bool:
+    """Whether it is {query: {document: number}}, as most are; a look at a few types tells it. Documents that
+    are no str may be the index of columns.
+    """
+    if type(data) is not dict or {*map(type, data.values())} != {dict} or not _is_unmarked(data):
+        return False
+    first: dict[Any, Any] = next(iter(data.values()))
+    document, number = next(iter(first.items()), (None, None))
+    return type(document) is str and type(number) in (float, int) and _is_unmarked(first)
+
+
 def as_list(data: Any) -> Any:
     """The rows of an iterator, which can be read once; other data as they are."""
     return list(data) if isinstance(data, Iterator) and not is_frame(data) else data

@@ -607,6 +607,8 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
 
     with readable(path, memory.ROWS):
         check_documents(data, path, number)
+        if shapes.are_scores(data):
+            return memory.Nested(path, data, number)
         data = data.to_dict() if memory.is_ranx(data) else shapes.plain(data, path, number)
         if (table := shapes.records_of(data, path)) is not None:
             return _of_dicts(table, path, number, options)
