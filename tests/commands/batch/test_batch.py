@@ -269,7 +269,7 @@ GOOD = {
     ({"options": {"dept": 3}}, "unknown key 'dept' in [options]. Did you mean 'depth'?"),
     ({"options": {"features": "1"}}, "unknown key 'features' in [options]. The keys are rel"),
     ({"options": {"columns": "foo"}}, "columns must be some of query=NAME, document=NAME, grade=NAME, "
-     "score=NAME, distance=NAME, rank=NAME, subtopic=NAME, each once, not 'foo'"),
+     "score=NAME, distance=NAME, rank=NAME, subtopic=NAME, judge=NAME, each once, not 'foo'"),
     ({"options": {"rel": "high"}}, "rel must be a finite number, not 'high'"),
     ({"options": {"rel": -1}}, "rel must be at least 0, not -1: grades below 0"),
     ({"collections": []}, "no collections given"),
