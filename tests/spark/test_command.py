@@ -43,8 +43,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
      "shuffle keeps no order. Name it with --columns order=NAME"),
     ("q.txt a.txt -o x.xlsx", "gradeval: cannot infer a format from x.xlsx: the endings are .txt, .tsv,"),
     ("q.txt a.txt --tie-range -f trec", "gradeval: --tie-range and -f trec are mutually exclusive"),
-    ("q.txt a.txt --columns foo=x", "gradeval: columns must be some of query=NAME, document=NAME, grade=NAME, score=NAME, "
-     "distance=NAME, rank=NAME, subtopic=NAME, judge=NAME, run=NAME, order=NAME, each once, not 'foo=x'"),
+    ("q.txt a.txt --columns foo=x", "gradeval: columns must be some of query=NAME, document=NAME, grade=NAME, "
+     "score=NAME, distance=NAME, rank=NAME, subtopic=NAME, judge=NAME, run=NAME, order=NAME, "
+     "each once, not 'foo=x'"),
     ("q.txt a.txt -o b.parquet", "gradeval: b.parquet exists; choose another name, or remove it"),
     ("q.txt X=a.txt -o a.txt", "gradeval: --output a.txt: it is one of the input files"),
     ("q.txt a.txt --baseline a", "runs: there is 1 run. Give two runs or more"),
