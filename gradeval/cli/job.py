@@ -35,6 +35,13 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0  # seconds before progress is shown
 MOST_ON_TERMINAL = 4  # lines of warnings and notes
+_FIRST_ON_TERMINAL = (
+    NoticeKind.SAME_RANKING,  # a copy in the place of another run makes all else pointless
+    NoticeKind.BIAS_DIFFERS,
+    NoticeKind.NO_RANDOM_SAMPLE,
+    NoticeKind.JUDGED_DIFFERS,
+    NoticeKind.JUDGED_SHARE,
+)
 LABELLED = ("tsv", "csv", "jsonl")  # formats
 WARNED = 3  # the exit code of --fail-on-warning
 
@@ -252,14 +259,15 @@ class Job:
         self._warnings = []
         is_short = not (all_of_them or self.verbose) and on_terminal("stderr")
         count = MOST_ON_TERMINAL if is_short else len(lines)
-        if is_short:  # a copy in the place of another run makes all else pointless
-            lines.sort(key=lambda line: not line.endswith(f"[{NoticeKind.SAME_RANKING.value}]"))
+        if lines[count:]:
+            lines.sort(key=_place_on_terminal)
         if lines:
             self.progress.clear()
         for line in lines[:count]:
             echo_error(line)
         if lines[count:]:
-            echo_error(f"… and {len(lines) - count} more (--verbose lists all)")
+            kinds = ", ".join(dict.fromkeys(map(_kind_of, lines[count:])))
+            echo_error(f"… and {len(lines) - count} more: {kinds} (--verbose lists all)")
 
     def exit_code(self, code: int) -> int:
         """The exit code of the command, given that of its results: 3 where a warning makes it fail."""
@@ -514,6 +522,16 @@ class QueryIds(LaterIds):
 
 
 # --- what is printed: incomplete output is an error
+
+
+def _kind_of(line: str) -> str:
+    """The kind of notice at the end of its line, '… [ties]'."""
+    return line.rpartition("[")[2].rstrip("]")
+
+
+def _place_on_terminal(line: str) -> int:
+    kind = _kind_of(line)
+    return _FIRST_ON_TERMINAL.index(kind) if kind in _FIRST_ON_TERMINAL else len(_FIRST_ON_TERMINAL)
 
 
 def echo_error(line: str) -> None:

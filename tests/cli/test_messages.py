@@ -162,9 +162,14 @@ def test_on_a_terminal_the_first_lines_of_many() -> None:
     lines = gradeval(*call, terminal=True).lines
     assert len(lines) == 5
     shown = gradeval(*call, errors_on_terminal=True).lines
-    assert shown == [*lines[:4], "… and 1 more (--verbose lists all)"]
+    hidden = lines[4].rpartition("[")[2].rstrip("]")
+    assert shown == [*lines[:4], f"… and 1 more: {hidden} (--verbose lists all)"]
     shown = gradeval("q", "r", "copy=r", "-m", "nDCG tau", errors_on_terminal=True).lines
-    assert "[same_ranking]" in shown[0] and "more (--verbose" in shown[-1]
+    assert "[same_ranking]" in shown[0] and " more: " in shown[-1]
+    Path("few").write_text("q1 Q0 a 1 2 t extra\nq1 Q0 x 2 1 t extra\nq9 Q0 x 1 1 t extra\n")
+    few = ("q", "few", "-m", "nDCG AUC")
+    assert "[judged_share]" not in "".join(gradeval(*few).lines[:4])
+    assert "[judged_share]" in gradeval(*few, errors_on_terminal=True).lines[0]
     Path("s").write_text("q1 Q0 a 1 1 t\n")
     runs = "1=r", "2=r", "3=r", "4=s", "5=s"
     groups = "(1 as 2, 3; 4 as 5) [same_ranking]"
