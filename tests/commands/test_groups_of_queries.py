@@ -104,10 +104,11 @@ def test_checks_of_groups() -> None:
     Path("lacking.run").write_text(
         "".join(line for line in Path("a.run").read_text().splitlines(True) if line.split()[0] not in HEAD[:3])
     )
-    require = ["--require", "coverage[head] >= 0.9", "--min-coverage", "50"]
-    done = gradeval("gate", "qrels", "lacking.run", "--by", "groups", *require, "-f", "json")
+    done = gradeval(
+        "gate", "qrels", "lacking.run", "--by", "groups", "--require", "coverage[head] >= 0.9", "-f", "json"
+    )
     [outcome] = json.loads(done.out)["checks"]
-    assert done.code == 1 and outcome["value"] == 6 / 9
+    assert (done.code, outcome["value"], outcome["n"]) == (1, 6 / 9, 9)
     assert [one["query"] for one in outcome["worst"]] == HEAD[:3]
     Path("gates.toml").write_text('require = "AP[head] >= 0.1"\nby = "groups"\n')
     assert gradeval("gate", "qrels", "a.run", "--config", "gates.toml").code == 0
@@ -115,6 +116,42 @@ def test_checks_of_groups() -> None:
     assert "'AP[head] >= 0.1' is of a group of queries. Add --by FILE" in said
     said = fails("gate", "qrels", "a.run", "--by", "groups", "--require", "AP[x] >= 0.1")
     assert "no query is in such a group: there are head, tail" in said
+
+
+def test_the_coverage_of_groups() -> None:
+    """What another group lacks keeps no check from being judged; a check of coverage is of its own group."""
+    lines = Path("a.run").read_text().splitlines(True)
+    Path("lacking.run").write_text("".join(line for line in lines if line.split()[0] not in HEAD[:3]))
+
+    def verdicts(*checks: str, more: str = "", run: str = "lacking.run") -> list[str]:
+        requires = [part for check in checks for part in ("--require", check)]
+        done = gradeval("gate", "qrels", run, "--by", "groups", *requires, *more.split(), "-f", "json")
+        return [outcome["verdict"] for outcome in json.loads(done.out)["checks"]]
+
+    head, tail, both = "AP[head] >= 0", "AP[tail] >= 0", "AP >= 0"
+    assert verdicts(head, tail, both) == ["error", "held", "error"]
+    assert verdicts(head, both, "coverage[head] >= 0.5") == ["held", "error", "held"]
+    assert verdicts(head, both, "coverage >= 0.5") == ["held", "held", "held"]
+    assert verdicts(head, "coverage >= 0.5", more="--min-coverage 67") == ["error", "held"]
+    assert verdicts("RBO[head] >= 0", "RBO[tail] >= 0", more="--baseline a.run") == ["error", "held"]
+    done = gradeval("gate", "qrels", "lacking.run", "--by", "groups", "--require", head)
+    lacks = "lacking has 6 of 9 judged queries in head (66.67 %), fewer than --min-coverage 100 %; it lacks q0"
+    assert lacks in " ".join(done.out.split())
+    # the first query has one grade, and no relevant document
+    rows = [line.split() for line in Path("qrels").read_text().splitlines()]
+    Path("qrels").write_text("".join(f"{q} 0 {d} {0 if q == 'q0' else grade}\n" for q, _, d, grade in rows))
+    assert verdicts("tau[head] >= -1", "tau[tail] >= -1", run="a.run") == ["error", "held"]
+    assert verdicts(head, tail, more="--no-relevant skip", run="a.run") == ["held", "held"]
+
+
+def test_a_group_has_no_coverage_where_it_is_unknown_what_a_run_lacks() -> None:
+    lines = Path("a.run").read_text().splitlines(True)
+    Path("lacking.run").write_text("".join(line for line in lines if line.split()[0] in TAIL[-8:]))
+    assert gradeval("qrels", "lacking.run", "-q", "-f", "json", "-o", "saved.json").code == 0
+    check = ["--by", "groups", "--require", "coverage[tail] >= 0.3"]  # 8 of 19
+    assert gradeval("gate", "qrels", "lacking.run", *check).code == 0
+    done = gradeval("gate", "qrels", "saved.json", *check)
+    assert done.code == 2 and "does not name all queries that the run lacks" in done.out
 
 
 def test_worst_queries_have_something_relevant() -> None:

@@ -23,7 +23,7 @@ from gradeval.commands.compare.coverage import (
     coverage_of_runs,
     missing_notices,
 )
-from gradeval.commands.gate.checks import ALPHA, KINDS, MAX_DROP, MAX_QUERY_DROP, NON_INFERIOR, Check
+from gradeval.commands.gate.checks import ALPHA, COVERAGE, KINDS, MAX_DROP, MAX_QUERY_DROP, NON_INFERIOR, Check
 from gradeval.commands.gate.configuration import (
     FULL_COVERAGE,
     GateConfig,
@@ -441,15 +441,19 @@ def judge_all(
 def judge_rankings(rankings: RankingValues, settings: GateConfig, worst: int) -> GateReport:
     """Judge a run by checks of its rankings; its coverage is that of the baseline's queries."""
     percent = settings.least_coverage
-    lacks = rankings.coverage[RUN].shortfall(percent)
-    if lacks:
-        lacks += f"; it lacks {first_names(rankings.missing, MISSING_SHOWN)}"
     checks = settings.of_rankings
     positions = _of_named_groups(checks, partial(positions_of_groups, rankings.queries), settings.groups)
-    by_group = {"": rankings, **{group: rankings.taken(chosen) for group, chosen in positions.items()}}
-    outcomes = [_of_rankings(check, by_group[check.group], worst) for check in checks]
-    if lacks:
-        outcomes = [replace(outcome, verdict="error", reason=lacks) for outcome in outcomes]
+    ids = dict(settings.groups)
+    of_groups = {group: rankings.taken(chosen, group, ids[group]) for group, chosen in positions.items()}
+    by_group = {"": rankings, **of_groups}
+    outcomes = []
+    for check in checks:
+        part = by_group[check.group]
+        outcome = _of_rankings(check, part, worst)
+        if lacks := part.coverage[RUN].shortfall(percent):
+            lacks += f"; it lacks {first_names(part.missing, MISSING_SHOWN)}"
+            outcome = replace(outcome, verdict="error", reason=lacks)
+        outcomes.append(outcome)
     return GateReport(
         outcomes=tuple(outcomes),
         coverage=rankings.coverage,
@@ -493,15 +497,6 @@ def judge(
     list for each check. Raises OptionError, InputError.
     """
     checks = settings.of_metrics
-    percent = settings.least_coverage
-    percent_defined = percent
-    lacks = [_lacks(results, r, percent) for r in range(len(results.runs))]
-    required_coverage = [
-        check.amount for check in checks if check.spec is None and not check.group and check.sign > 0
-    ]
-    if required_coverage and settings.min_coverage is None:
-        lacks[RUN] = ""  # the check of the coverage fails where it has too few
-        percent_defined = 100 * max(required_coverage)
     of_groups = _of_named_groups(checks, partial(results_of_groups, results), settings.groups)
     by_group = {"": results, **of_groups}
     bounded, of_bounds = _bounded(results, checks) if settings.bounds else ({}, [])
@@ -512,8 +507,7 @@ def judge(
         else:
             judge_check = _against_baseline if check.needs_baseline else _require
             outcome = judge_check(check, by_group[check.group], worst)
-        undefined = "" if NoticeKind.UNDEFINED in allow else _undefined(check, results, percent_defined)
-        reason = outcome.reason or undefined or next(filter(None, lacks), "")
+        reason = outcome.reason or _too_few(check, results, by_group[check.group], settings, allow)
         outcome = _with_bounds(outcome, by_group[check.group], bounded.get(check.spec))
         if reason:
             outcome = replace(outcome, verdict="error", reason=reason)
@@ -521,11 +515,42 @@ def judge(
     return GateReport(
         outcomes=tuple(outcomes),
         coverage=coverage_of_runs(results),
-        min_coverage=percent,
+        min_coverage=settings.least_coverage,
         notices=(*_notices(results, checks, outcomes), *_of_history(results, settings.windows), *of_bounds),
         inputs={"qrels": results.judged_by, "options": dict(results.options)},
         has_bounds=settings.bounds,
     )
+
+
+def _too_few(
+    check: Check, results: Results, part: Results, settings: GateConfig, allow: Collection[NoticeKind]
+) -> str:
+    """Why the queries that a run has, or those with values, are too few to judge a check; '' if not. part: the
+    results of the group of the check.
+    """
+    percent = settings.least_coverage
+    required = _required_coverage(check.group, settings)
+    lacks = []
+    for r, run in enumerate(part.runs):
+        of_group = check.group if run.missing is not None else ""
+        is_checked = r == RUN and required is not None  # by that check, which fails where it has too few
+        lacks.append("" if is_checked else _lacks(part if of_group else results, r, percent, of_group))
+    defined = percent if required is None else required
+    undefined = "" if NoticeKind.UNDEFINED in allow else _undefined(check, part, defined)
+    return undefined or next(filter(None, lacks), "")
+
+
+def _required_coverage(group: str, settings: GateConfig) -> float | None:
+    """The percentage that checks of the coverage require of the run in place of --min-coverage: those of the
+    group, or without any, of all queries.
+    """
+    if settings.min_coverage is not None:
+        return None
+    amounts: dict[str, float] = {}
+    for check in settings.of_metrics:
+        if check.spec is None and check.sign > 0:
+            amounts[check.group] = max(100 * check.amount, amounts.get(check.group, 0.0))
+    return amounts.get(group, amounts.get(""))
 
 
 def _of_named_groups(
@@ -557,7 +582,8 @@ def _notices(results: Results, checks: Sequence[Check], outcomes: Iterable[Check
     of_judged = (NoticeKind.JUDGED_SHARE, NoticeKind.JUDGED_DIFFERS)
     notices = (notice for notice in results.notices if notice.metric in names or notice.kind in of_judged)
     yield from that_matter(notices, checks)
-    fewest = min((outcome.n for outcome in outcomes if outcome.n), default=ENOUGH_TO_GATE)
+    counts = [outcome.n for outcome in outcomes if outcome.n and outcome.check.metric != COVERAGE]
+    fewest = min(counts, default=ENOUGH_TO_GATE)
     if fewest < ENOUGH_TO_GATE:
         yield Notice(NoticeKind.FEW_QUERIES, "", fewest, rule="gate")
     if any(check.needs_baseline for check in checks) and (judged := comparison.Judged.of(results)) is not None:
@@ -583,10 +609,15 @@ def _undefined(check: Check, results: Results, percent: float) -> str:
         # queries that it excludes were chosen
         if (notice.kind, notice.rule, notice.metric) == (NoticeKind.NO_RELEVANT, "skip", check.metric)
     )
+    total = results.chosen
+    if check.group:
+        total = coverage(results, RUN).judged_queries
+        if skipped and results.without_relevant is not None:
+            skipped = len(comparison.without_relevant(results, check.spec))
     undefined = int((counted & ~has_values).sum()) - skipped
-    if undefined <= 0 or at_least(100 * (results.chosen - undefined) / results.chosen, percent):
+    if undefined <= 0 or at_least(100 * (total - undefined) / total, percent):
         return ""
-    message = f"{check.metric} is undefined for {undefined:,} of {results.chosen:,} judged queries"
+    message = f"{check.label} is undefined for {undefined:,} of {total:,} judged queries"
     return f"{message}, where --min-coverage is {percent:g} %; --allow undefined excludes them"
 
 
@@ -596,16 +627,21 @@ def check_baseline(results: Results, path: str, percent: float) -> None:
         raise OptionError(f"--update-baseline {path}: {lacks}. No gate could decide by it: complete the run")
 
 
-def _lacks(results: Results, r: int, percent: float) -> str:
-    """Why a run is not judged: it has too few of the judged queries; '' if not."""
+def _lacks(results: Results, r: int, percent: float, group: str = "") -> str:
+    """Why a run is not judged: it has too few of the judged queries; '' if not. group: of which results are."""
     run = coverage(results, r)
+    if group:
+        run = run._replace(unit=f"{run.unit} in {group}")
     shortfall = run.shortfall(percent, f"the baseline {run.path}" if r == BASELINE else "")
-    missing = [query for notice in missing_notices(results, r) for query in notice.queries]
+    missing = _missing_ids(results, r)
     lacks = f"; it lacks {first_names(missing, MISSING_SHOWN)}" if missing else ""
     return shortfall and shortfall + lacks
 
 
 def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
+    if check.group and check.spec is None and results.runs[RUN].missing is None:
+        reason = "the saved result does not name all queries that the run lacks, so a group has no coverage"
+        return CheckOutcome(check, "error", bound=check.amount, reason=reason)
     value, n = _required_value(check.spec, results)
     if math.isnan(value):
         return CheckOutcome(check, "error", bound=check.amount, reason=f"{check.metric} is undefined", n=n)
@@ -617,9 +653,10 @@ def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
 
 
 def _required_value(spec: Spec | None, results: Results) -> tuple[float, int]:
-    """The value of the run, and of how many queries it is the mean, or 0. spec: None for coverage."""
+    """The value of the run, and of how many queries it is one, or 0. spec: None for coverage."""
     if spec is None:
-        return coverage(results, RUN).share, 0
+        of_run = coverage(results, RUN)
+        return of_run.share, of_run.judged_queries
     if is_num_q(spec):
         return float(results.runs[RUN].counted.sum()), 0
     is_summed = spec.metric.is_summed
@@ -632,7 +669,7 @@ def _required_value(spec: Spec | None, results: Results) -> tuple[float, int]:
 def _worst_required(check: Check, results: Results, count: int) -> tuple[WorstQuery, ...]:
     """The queries that count most against a check of a value, as many as this."""
     if check.spec is None:
-        missing = _missing_ids(results)
+        missing = _missing_ids(results, RUN)
         return tuple(WorstQuery(query, math.nan) for query in missing[:count])
     if not check.spec.metric.per_query:
         return ()
@@ -644,11 +681,11 @@ def _worst_required(check: Check, results: Results, count: int) -> tuple[WorstQu
     return _worst(by_id, relevant_first[:count])
 
 
-def _missing_ids(results: Results) -> list[str]:
-    """The judged queries that the run lacks; the first ones where no more is known."""
-    missing = results.runs[RUN].missing
+def _missing_ids(results: Results, r: int) -> list[str]:
+    """The judged queries that a run lacks; the first ones where no more is known."""
+    missing = results.runs[r].missing
     if missing is None:
-        return [query for notice in missing_notices(results, RUN) for query in notice.queries]
+        return [query for notice in missing_notices(results, r) for query in notice.queries]
     return [results.queries[q] for q in np.flatnonzero(missing).tolist()]
 
 

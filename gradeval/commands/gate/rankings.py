@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradeval.arrays import Floats, Ints
@@ -100,11 +100,18 @@ class RankingValues(NamedTuple):
             ),
         )
 
-    def taken(self, positions: Ints) -> RankingValues:
-        """The values of the queries at these positions."""
+    def taken(self, positions: Ints, group: str, ids: Collection[str]) -> RankingValues:
+        """Those of a group of queries. positions: of those that it has. ids: of all of them."""
         queries = [self.queries[q] for q in positions.tolist()]
+        missing = [query for query in self.missing if query in ids]
+        new, old = self.coverage
+        total = len(queries) + len(missing)
+        unit = f"{new.unit} in {group}"
         return self._replace(
-            queries=queries, values={name: column[positions] for name, column in self.values.items()}
+            queries=queries,
+            values={name: column[positions] for name, column in self.values.items()},
+            coverage=(new._replace(queries=len(queries), judged_queries=total, unit=unit), old),
+            missing=missing,
         )
 
     def means(self, measures: Iterable[str]) -> list[dict[str, Any]]:
