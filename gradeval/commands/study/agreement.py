@@ -233,7 +233,10 @@ def _finding(tables: Mapping[str, StudyTable]) -> str:
     values = [float(value or 0) for *_, statistic, value, _, _ in rows if statistic == "agreement"]
     if not (shares := [value for value in values if not math.isnan(value)]):
         return ""
-    return f"The sets give the same grade to {100 * min(shares):.0f} % of the documents that both have."
+    low, high = (f"{100 * share:.0f}" for share in (min(shares), max(shares)))
+    percent = f"{low} %" if low == high else f"{low} to {high} %"
+    by_pair = ", by pair" if len(shares) > 1 else ""
+    return f"The sets give the same grade to {percent} of the documents that both have{by_pair}."
 
 
 def _least_agreement(table: StudyTable, source: str) -> str:

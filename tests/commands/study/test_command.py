@@ -92,6 +92,8 @@ def test_findings():
          ("metric", "tau", *ends), [("A", 1.0, 0.5, 1.0)]),
         ("The sets give the same grade to 81 % of the documents that both have.", "labels",
          ("statistic", "value", *ends), [("agreement", 0.807, 0.7, 0.9), ("kappa", 0.6, 0, 1)]),
+        ("The sets give the same grade to 73 to 77 % of the documents that both have, by pair.", "labels",
+         ("statistic", "value", *ends), [("agreement", value, 0.7, 0.9) for value in (0.767, 0.759, 0.732)]),
         ("", "correlations", ("metric", "other", *taus), [("A", "B", None, None)]),
     ):  # fmt: skip
         assert of_agreement({name: StudyTable(name, "", columns, rows)}) == sentence
