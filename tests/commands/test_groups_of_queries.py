@@ -144,6 +144,23 @@ def test_the_coverage_of_groups() -> None:
     assert verdicts(head, tail, more="--no-relevant skip", run="a.run") == ["held", "held"]
 
 
+def test_worst_queries_of_each_group() -> None:
+    checks = ["--require", "AP[tail] >= 1", "--require", "AP[head] >= 1", "--require", "AP[head] > 0.999"]
+    command = ["gate", "qrels", "c.run", "--by", "groups", *checks, "--worst", "2", "--quiet"]
+    done = gradeval(*command, "-f", "tsv", "--github")
+    values = values_of("c")
+    listed = [
+        (f"AP[{group}]", query)
+        for group, ids in (("tail", TAIL), ("head", HEAD))
+        for query in sorted(ids, key=lambda query: (values[query], query))[:2]
+    ]
+    table = done.out.partition("\n\n")[2].splitlines()[1:]
+    assert [tuple(line.split("\t")[:2]) for line in table] == listed
+    said = [line.partition("worst queries: ")[2] for line in done.lines if "worst queries" in line]
+    assert said == [f"{listed[0][1]}, {listed[1][1]}", f"{listed[2][1]}, {listed[3][1]}"]
+    assert "\nAP[head]  q" in gradeval(*command).out
+
+
 def test_a_group_has_no_coverage_where_it_is_unknown_what_a_run_lacks() -> None:
     lines = Path("a.run").read_text().splitlines(True)
     Path("lacking.run").write_text("".join(line for line in lines if line.split()[0] in TAIL[-8:]))

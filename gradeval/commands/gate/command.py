@@ -165,7 +165,7 @@ _check_options = cli.together(
 @_reports("--name", "Name of the gate, in its titles. Default: 'name' of the configuration.", "TEXT")
 @_reports(
     "--worst",
-    "Queries to list for each metric with a check that did not hold.",
+    "Queries to list for each metric, or metric and group, with a check that did not hold.",
     type=cli.Integer(0, 10**6),
     default=5,
     show_default=True,

@@ -47,7 +47,7 @@ def document(report: gate.GateReport, options: RenderOptions) -> OutputDocument:
         {**vars(outcome), **outcome.to_dict(), **texts(outcome, options.digits)} for outcome in report.outcomes
     ]
     worst = [
-        {**row, "metric": outcome.check.metric}
+        {**row, "metric": outcome.check.label}
         for outcome in _shows_worst(report)
         for row in outcome.to_dict()["worst"]
     ]
@@ -177,12 +177,12 @@ def _worst(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
 
 
 def _shows_worst(report: gate.GateReport) -> list[gate.CheckOutcome]:
-    """The check of each metric whose worst queries are shown: one against the baseline, if one did not hold."""
-    by_metric: dict[str, gate.CheckOutcome] = {}
+    """The check of each metric and group with worst queries to show: one against the baseline, if any has."""
+    by_label: dict[str, gate.CheckOutcome] = {}
     for outcome in sorted(report.outcomes, key=lambda outcome: not outcome.check.needs_baseline):
         if outcome.worst:
-            by_metric.setdefault(outcome.check.metric, outcome)
-    return list(by_metric.values())
+            by_label.setdefault(outcome.check.label, outcome)
+    return list(by_label.values())
 
 
 def _exceeded(report: gate.GateReport) -> str:
