@@ -336,7 +336,8 @@ def _wide_grids(results: Results, per_query: bool, summary: bool, texts: Texts) 
     for spec, queries, of_runs in _by_metric(results, per_query, summary, texts):
         values = (_best_in_row(spec, row) for row in zip(*of_runs, strict=True))
         rows = [(visible(query), *row) for query, row in zip(queries, values, strict=True)]
-        yield doc.Grid(spec.display if len(results.specs) > 1 else "", ("query", *names), rows)
+        title = spec.display if len(results.specs) > 1 else ""
+        yield doc.Grid(title, ("query", *names), rows, runs_in_head=True)
 
 
 def _cells(column: MetricColumn, texts: Texts) -> list[str | doc.Cell]:
@@ -470,8 +471,9 @@ def _document_of_spread(results: Results, options: doc.RenderOptions) -> doc.Out
     def blocks() -> Iterator[doc.Grid]:
         for spec, of_metric in rows.items():
             title = f"{spec.display} over {many(len(results.runs), 'run', 'runs')}"
-            left_columns = frozenset((0, 2, 5))
-            yield doc.grid_of(title, _SPREAD, of_metric, options.digits).replace(left_columns=left_columns)
+            grid = doc.grid_of(title, _SPREAD, of_metric, options.digits)
+            runs = frozenset((2, 5))
+            yield grid.replace(left_columns=runs | {0}, joined=runs)
 
     return doc.OutputDocument(
         blocks=blocks,

@@ -131,6 +131,7 @@ class Grid(Record):
     labels: int = 1  # how many of the first columns hold names, which every further table repeats
     left_columns: frozenset[int] | None = None  # columns that are aligned to the left, by default the labels
     joined: frozenset[int] = frozenset()  # columns that stay in the table of the one before
+    runs_in_head: bool = False  # whether columns have the names of runs
 
     @property
     def cells(self) -> list[list[Cell]]:

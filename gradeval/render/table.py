@@ -17,7 +17,8 @@ from gradeval.render.document import Block, Cell, Grid, Lines, RenderOptions, St
 
 GAP = "  "
 MIN_WIDTH = 40  # of the values, however long the names of the runs are, but no more than half of the terminal
-_LEAST_NAME, _LEAST_VALUES = 30, 20  # characters of a name that is shortened, and of the values beside it
+_OF_RUNS = frozenset(("run", "baseline", "system"))  # heads of columns that hold names of runs
+_LEAST_NAMES, _LEAST_VALUES = 32, 20  # characters of names that are shortened, and of the values beside them
 _PARAGRAPH = 100  # the most characters of a line of sentences
 
 BOLD, DIM = Style(bold=True), Style(dim=True)
@@ -53,9 +54,9 @@ def _line(text: str, style: Style, colour: bool, width: int | None) -> str:
 def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
     """The tables that a grid takes: columns that do not fit the width go to a further table."""
     # a mark stands behind its number, and numbers stay below each other; a head is above a number, or a range
-    widths, marks, of_head = [], [], []
     if width is not None:
         grid = _with_short_names(grid, width)
+    widths, marks, of_head = [], [], []
     for head, *column in zip(grid.head, *grid.rows, strict=True):
         behind = [cell.mark for cell in column if isinstance(cell, Cell)]
         marks.append(max(map(text_width, behind), default=0))
@@ -75,19 +76,31 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
 
 
 def _with_short_names(grid: Grid, width: int) -> Grid:
-    """Names for which there is no room lose their middle, where they stay different: those of the widest column
-    of labels, so that values fit beside them, and heads.
+    """Names of runs for which there is no room lose their middle, where they stay different, so that values fit
+    beside them. Nothing else is shortened.
     """
-    half = max(width // 2, _LEAST_NAME)
-    heads = _shortened(grid.head, half)
-    columns = list(zip(*(row[: grid.labels] for row in grid.rows), strict=True))
-    widths = [max(len(name) if isinstance(name, str) else 0 for name in column) for column in columns]
-    if sum(widths) <= width - _LEAST_VALUES:
-        return grid.replace(head=tuple(heads))
-    widest = widths.index(max(widths))
-    names = _shortened(columns[widest], max(half - sum(widths) + widths[widest], _LEAST_NAME))
-    rows = [[*row[:widest], name, *row[widest + 1 :]] for name, row in zip(names, grid.rows, strict=True)]
-    return grid.replace(head=tuple(heads), rows=rows)
+    if grid.runs_in_head:
+        grid = grid.replace(head=tuple(_shortened(grid.head, max(width // 2, _LEAST_NAMES))))
+    of_runs = [c for c, head in enumerate(grid.head) if head in _OF_RUNS and grid.is_left(c)]
+    if not of_runs or not grid.rows:
+        return grid
+    size = _size_of_names(grid, of_runs, width)
+    short = iter(_shortened([row[c] for row in grid.rows for c in of_runs], size))
+    rows = [[next(short) if c in of_runs else cell for c, cell in enumerate(row)] for row in grid.rows]
+    return grid.replace(rows=rows)
+
+
+def _size_of_names(grid: Grid, of_runs: Sequence[int], width: int) -> int:
+    """The most characters of a name in these columns: as they are where the values have room beside them."""
+    widths = [max(text_width(cell.text) for cell in column) for column in zip(*grid.cells, strict=True)]
+    names = [widths[c] for c in of_runs if c < grid.labels] or [max(widths[c] for c in of_runs)]
+    labels = [widths[c] for c in range(grid.labels) if c not in of_runs]
+    values = [widths[c] for c in range(grid.labels, len(widths)) if c not in of_runs]
+    room = width - sum(labels) - len(GAP) * (len(labels) + len(names))
+    if sum(names) <= room - max(values, default=_LEAST_VALUES):
+        return max(widths)
+    shared = max(room - width // 2, _LEAST_NAMES)  # by the names of a row
+    return next(size for size in range(shared, 0, -1) if sum(min(name, size) for name in names) <= shared)
 
 
 def _shortened(names: Sequence[Any], size: int) -> Sequence[Any]:

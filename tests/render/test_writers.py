@@ -431,7 +431,7 @@ def test_long_names_lose_their_middle_on_a_terminal() -> None:
     results = make("AP RR", {f"{long}1": [[0.5]] * 2, f"{long}2": [[0.25]] * 2, "b": [[0.5]] * 2})
     assert long in results.render("table")
     lines = results.render("table", width=80).splitlines()
-    assert lines[2] == f"{long[:20]}…{long[-18:]}1  0.5000  0.5000" and max(map(len, lines)) <= 80
+    assert lines[2] == f"{long[:19]}…{long[-17:]}1  0.5000  0.5000" and max(map(len, lines)) <= 80
     wide = results.render("table", width=80, wide=True, per_query=True)
     assert f"  {long[:20]}…{long[-18:]}2  " in wide and long not in wide
     # the metric is no wider than the room, and names that would be equal stay
@@ -439,6 +439,28 @@ def test_long_names_lose_their_middle_on_a_terminal() -> None:
     assert f"{'x' * 60}b{'x' * 60}" in results.render("table", width=80)
     grid = Grid("", ("run", "metric", "n"), [("a", "nDCG(gain=exp,discount=letor,top=4)@10", "1")], labels=2)
     assert "nDCG(gain=exp,discount=letor,top=4)@10" in "".join(draw(grid, False, 80))
+
+
+def test_only_names_of_runs_are_shortened() -> None:
+    long = "".join(f"{number:02}" for number in range(46))
+    heads = ("document", "interval", "check", long)
+    for labels in range(1, 5):
+        grid = Grid("", heads, [(long, f"├{long}┤", f"{long} >= 0.1", "1")], labels=labels)
+        assert "…" not in "".join(draw(grid, False, 80))
+    # those of a row share the room, and a name is the same in both columns
+    names = [f"{long}{letter}" for letter in "abc"]
+    rows = [(run, names[0], "nDCG@10", "[-0.1667, -0.0565]") for run in names[1:]]
+    text = "".join(draw(Grid("", ("run", "baseline", "metric", "interval"), rows, labels=3), False, 80))
+    first, second = (line.split()[:2] for line in text.splitlines()[2:])
+    short = [f"{long[:8]}…{long[-6:]}{letter}" for letter in "abc"]
+    assert (first, second) == ([short[1], short[0]], [short[2], short[0]])
+    # a short one leaves its room to the other
+    grid = Grid("", ("run", "baseline", "metric"), [("b", names[0], "AP")], labels=3)
+    assert len("".join(draw(grid, False, 80)).splitlines()[2].split()[1]) == 31
+    # and columns of names that are not labels
+    results = make("AP", dict(zip(names, ([[0.5]], [[0.25]], [[0.125]]), strict=True)))
+    lines = results.render("table", width=80, spread=True).splitlines()
+    assert max(map(len, lines)) <= 80 and sum("…" in line for line in lines) == 2
 
 
 def test_names_are_text() -> None:

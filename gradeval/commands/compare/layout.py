@@ -148,7 +148,7 @@ def _grids_of_queries(comparison: Comparison, digits: Digits) -> Iterator[Grid]:
             [visible(query), *(write(value, digits) for write, value in zip(writers, row, strict=True))]
             for query, row in zip(values.queries, numbers, strict=True)
         ]
-        yield Grid(visible(metric.display), ("query", *map(visible, heads)), rows)
+        yield Grid(visible(metric.display), ("query", *map(visible, heads)), rows, runs_in_head=True)
 
 
 def _rows_of_queries(comparison: Comparison, digits: Digits) -> Rows:

@@ -80,7 +80,7 @@ def _means(diff: Diff, digits: Digits) -> doc.Grid:
     measures = [name for name in diff.measures if "(" not in name]
     rows = [(name, *(doc.number(means[name], digits) for means in by_run)) for name in measures]
     rows += [(f"Δ {name}", *(doc.signed(means[name], digits) for means in by_run)) for name in diff.metrics]
-    return doc.Grid(f"Changes from {visible(diff.old)}", head, rows)
+    return doc.Grid(f"Changes from {visible(diff.old)}", head, rows, runs_in_head=True)
 
 
 def _grades(diff: Diff, run: RunDiff, k: int, digits: Digits) -> doc.Grid:
@@ -133,4 +133,4 @@ def _side_by_side(diff: Diff, run: RunDiff, changed: ChangedQuery, digits: Digit
     rows = [(str(rank), *cells(old), *cells(new)) for rank, (old, new) in pairs]
     left_columns = frozenset(c for c, column in enumerate(["id", *shown, *shown]) if column in ("id", "title"))
     title = f"Query {visible(changed.query)}: RBO {doc.number(changed.rbo, digits)}"
-    return doc.Grid(title, tuple(head), rows, left_columns=left_columns)
+    return doc.Grid(title, tuple(head), rows, left_columns=left_columns, runs_in_head=True)

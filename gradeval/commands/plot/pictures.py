@@ -52,6 +52,7 @@ from gradeval.render.document import (
     signed,
 )
 from gradeval.render.printable import warned
+from gradeval.render.table import GAP, text_width
 from gradeval.statistics.intervals import t_intervals
 from gradeval.statistics.tests import interval_of_mean
 from gradeval.tables.judgments import Judgments
@@ -80,7 +81,8 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _BELOW = " (below 0)"
 _MOST_ENDS = 5  # queries that are named at either end
 _MOST_VALUES = 6  # columns of the values of curves
-_LAST = 40  # entries of a history in characters
+_LEAST_WIDTH = 10  # of a drawing beside names and numbers
+_WITH_DRAWING = frozenset((0, 1))  # columns of names and of drawings
 _GAP = "|"  # between entries with other signatures
 
 Curves = dict[Spec, dict[float, Spec]]  # metric without '@value' -> value, ascending -> metric with it
@@ -719,13 +721,13 @@ def document(picture: Picture, options: RenderOptions, *, table: str | None = No
 
     def blocks() -> Iterator[Block]:
         if picture.name == "history":
-            yield from _of_history(picture, options.digits)
+            yield from _of_history(picture, options)
             yield from numbers.blocks() if numbers.blocks else ()
             return
         for panel in picture.panels:
             if panel.bars is None:
                 draw = _curves if panel.means is None else _intervals
-                yield draw(panel, options.digits)
+                yield draw(panel, options)
                 continue
             yield StyledLine(f"{visible(panel.title)}: {visible(panel.y.label)}", "strong")
             if len(panel.bars.y):
@@ -797,21 +799,34 @@ def _extremes(bars: Bars) -> dict[str, list[tuple[str, float]]]:
     }
 
 
-def _intervals(panel: Panel, digits: Digits) -> Grid:
+def _intervals(panel: Panel, options: RenderOptions) -> Grid:
     """The mean of each run with its interval, on one scale for all."""
     means = panel.means
     assert means is not None
     columns = np.array([means.mean, means.low, means.high])
+    texts = [[number(x, options.digits) for x in column] for column in columns.tolist()]
+    names = list(map(visible, means.names))
+    last = _drawing_width([names, *texts], options.width)
     low, high = _ends(columns)
-    rows = []
-    for name, numbers in zip(means.names, columns.T.tolist(), strict=True):
+    drawings = []
+    for numbers in columns.T.tolist():
         defined = (
             x for x in numbers if not math.isnan(x)
         )  # the mean alone, or none, where there is no interval
-        positions = [round((WIDTH // 2) * (x - low) / ((high - low) or 1.0)) for x in defined]
-        texts = (number(x, digits) for x in numbers)
-        rows.append((visible(name), _drawn_interval(*positions), *texts))
-    return Grid(visible(panel.x.label), ("run", "interval", "mean", "low", "high"), rows, labels=2)
+        positions = [round(last * (x - low) / ((high - low) or 1.0)) for x in defined]
+        drawings.append(_drawn_interval(*positions))
+    head = ("run", "interval", "mean", "low", "high")
+    rows = list(zip(names, drawings, *texts, strict=True))
+    return Grid(visible(panel.x.label), head, rows, left_columns=_WITH_DRAWING)
+
+
+def _drawing_width(columns: Sequence[Sequence[str]], width: int | None) -> int:
+    """What names of runs, in the first of the columns, and numbers beside them leave to a drawing."""
+    if width is None:
+        return WIDTH // 2
+    names, *numbers = (max(map(text_width, column)) + len(GAP) for column in columns)
+    room = width - min(names, width // 2) - sum(numbers) - 1
+    return max(min(room, WIDTH // 2), _LEAST_WIDTH)
 
 
 def _drawn_interval(mean: int | None = None, *limits: int) -> str:
@@ -835,35 +850,40 @@ def _ends_of_lines(lines: Iterable[Line]) -> tuple[float, float]:
     return low - (high - low or 1.0) / 8, high
 
 
-def _curves(panel: Panel, digits: Digits) -> Grid:
+def _curves(panel: Panel, options: RenderOptions) -> Grid:
     """The curve of each run, on one scale for all, and its values at some of the cutoffs."""
     lines = panel.lines
+    digits = options.digits
     x = panel.lines[0].x
     places = spaced(len(x), _MOST_VALUES)
     low, high = _ends_of_lines(lines)
+    width = _drawing_width([[visible(line.name) for line in lines]], options.width)
     rows = []
     for line in lines:
         last_interval = [number(float(end[-1]), digits) for end in (line.low, line.high) if end is not None]
         interval = ABSENT if ABSENT in last_interval else " to ".join(last_interval)
         values = (number(value, digits) for value in line.y[places].tolist())
-        rows.append((visible(line.name), _drawn(_sampled(line.y, WIDTH // 2), low, high), *values, interval))
+        rows.append((visible(line.name), _drawn(_sampled(line.y, width), low, high), *values, interval))
     at = [f"{x[position]:.15g}" for position in places]
-    return Grid(visible(panel.y.label), ("run", "curve", *at, f"interval at {at[-1]}"), rows, labels=2)
+    head = ("run", "curve", *at, f"interval at {at[-1]}")
+    return Grid(visible(panel.y.label), head, rows, left_columns=_WITH_DRAWING)
 
 
-def _of_history(picture: Picture, digits: Digits) -> Iterator[Grid]:
+def _of_history(picture: Picture, options: RenderOptions) -> Iterator[Grid]:
     """The last entries of each run, on one scale for all, with a line between segments."""
     for panel in picture.panels:
         low, high = _ends_of_lines(panel.lines)
+        lines = [line for line in panel.lines if len(line.x)]
+        width = _drawing_width([["", *(visible(line.name) for line in lines)]], options.width)
         rows = []
-        for line in filter(lambda line: len(line.x), panel.lines):
+        for line in lines:
             is_gap = line.x != np.floor(line.x)
             signs = [_GAP if gap else sign for gap, sign in zip(is_gap, _drawn(line.y, low, high), strict=True)]
             values = line.y[~is_gap]
             extremes = np.nanmin(values), np.nanmax(values), values[-1]
             bounds = [] if line.bound is None else line.bound[~np.isnan(line.bound)].tolist()
             bound = bounds[-1] if bounds else math.nan
-            numbers = (number(float(value), digits) for value in (*extremes, bound))
-            rows.append((visible(line.name), "".join(signs[-_LAST:]), str(len(values)), *numbers))
+            numbers = (number(float(value), options.digits) for value in (*extremes, bound))
+            rows.append((visible(line.name), "".join(signs[-width:]), str(len(values)), *numbers))
         head = ("run", "history", "entries", "lowest", "highest", "last", "bound")
-        yield Grid(visible(panel.y.label), head, rows, labels=2)
+        yield Grid(visible(panel.y.label), head, rows, left_columns=_WITH_DRAWING)

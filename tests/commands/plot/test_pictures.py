@@ -257,6 +257,24 @@ def test_any_bars_can_be_drawn(values):
     assert len(blocks) == sum(value != 0 for value in values)
 
 
+@each("size", [1, 24, 25, 29, 38, 92])
+def test_drawings_are_as_wide_as_names_and_numbers_leave_room_for(size):
+    runs = {"x" * (size - 1) + letter: run for letter, run in zip("abc", RUNS, strict=True)}
+    picture = gradeval.plot.means(QRELS, runs, "AP")
+    _, head, _, *rows = picture.render("table", width=80).split("\n\n")[0].splitlines()
+    place = head.index("interval")
+    drawings = [row[place : head.index("mean") - 4].rstrip() for row in rows]
+    means = picture.panels[0].means
+    assert len(rows) == len(runs) and max(map(len, rows)) <= 80 and "high" in head
+    low, high = means.low.min(), means.high.max()
+    last = max(map(len, drawings)) - 1
+    for drawing, *numbers in zip(drawings, means.low, means.mean, means.high, strict=True):
+        assert drawing.strip(" ─├●┤") == ""
+        found = [drawing.index(sign) for sign in "├●┤"]
+        assert found == [round(last * (number - low) / (high - low)) for number in numbers]
+    assert "…" not in gradeval.plot.curve(QRELS, {"x" * 38: RUNS[0]}).render("table", width=80)
+
+
 def test_curves_have_one_scale():
     """Of all runs; the lowest value is seen."""
     runs = {"a": {"q": {"x": 3.0, "y": 2.0, "z": 1.0}}, "b": {"q": {"z": 3.0, "y": 2.0, "x": 1.0}}}
