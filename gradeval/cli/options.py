@@ -584,8 +584,8 @@ digits_option = output(
 )
 history_option = output(
     "--history",
-    "Append the means to this file too, as JSON Lines with the time and --label; 'gradeval plot history' draws "
-    "it.",
+    "Append the means over all queries, and none of groups, to this file too, as JSON Lines with the time and "
+    "--label; 'gradeval plot history' draws it.",
     "FILE",
     type=OutputPath(),
 )

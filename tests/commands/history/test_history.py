@@ -134,6 +134,22 @@ def test_the_median_of_a_window_is_the_baseline() -> None:
     gate("night=bad.run", "--baseline", "good.run", code=1)
 
 
+def test_means_are_of_all_queries() -> None:
+    """Of an evaluation by groups, and of a gate whose check is of a group: its verdict, but no bound."""
+    Path("groups").write_text("".join(f"{query}\thead\n" for query in query_ids(60)[:20]))
+    by = ["qrels", "good.run", "--by", "groups", "--history", FILE, "--quiet"]
+    printed = gradeval("qrels", "good.run", "-m", "AP", "--quiet", "--digits", "full").out
+    gradeval(*by, "-m", "AP")
+    assert gradeval("gate", *by, "--require", "AP[head] >= 0.1").code == 0
+    assert gradeval("gate", *by, "--require", "AP[head] >= 1").code == 1
+    assert [line["value"] for line in objects()] == [float(printed.split()[-1])] * 3
+    assert [(line["bound"], line["verdict"]) for line in objects()] == [
+        (None, None),
+        (None, "held"),
+        (None, "failed"),
+    ]
+
+
 def test_bounds_are_on_the_worse_side() -> None:
     """An upper bound of a metric whose high values are better is none of a history."""
     checks = (
