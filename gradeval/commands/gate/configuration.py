@@ -24,7 +24,7 @@ from gradeval.commands.gate.checks import (
 )
 from gradeval.commands.gate.history import LEAST as LEAST_LINES
 from gradeval.commands.gate.history import GateHistory, HistoryChoice
-from gradeval.commands.history.history import Window
+from gradeval.commands.history.history import WINDOW, Window
 from gradeval.compare_options import CompareOptions, Groups
 from gradeval.errors import GradevalError, OptionError, described, first_names, printable
 from gradeval.evaluation.results import Results, Runs
@@ -271,6 +271,11 @@ require = [
 
 # The mean must not fall by more than this, in the metric's unit or in percent of the baseline's.
 {off}max-drop = {_toml([f"{name} 2%" for name in compared])}
+
+# In place of the baseline max-drop can compare with the median of the last means of NAME=RUN in a history,
+# which 'gradeval QRELS NAME=RUN --history history.jsonl' appends to: it needs {LEAST_LINES} lines.
+# history = "history.jsonl"
+# window = {WINDOW}
 
 # The run must not be significantly worse: the interval of the difference must not lie below 0.
 # Where nothing changed, {100 * ALPHA / 2:g} % of these checks fail by chance.

@@ -739,7 +739,7 @@ def _against_history(check: Check, results: Results, settings: GateConfig) -> Ch
         return replace(outcome, reason="a history has the means of all queries, not of groups")
     if (count := len(window.means)) < LEAST_LINES:
         lacks = f"{path} has {many(count, 'line', 'lines')} of {results.runs[RUN].name} that held"
-        hint = "gradeval QRELS NAME=RUN --history FILE adds one"
+        hint = f"gradeval QRELS NAME=RUN -m '{check.metric}' --history FILE adds one, and this gate none"
         return replace(outcome, reason=f"{lacks}, and a median needs {LEAST_LINES}; {hint}")
     if math.isnan(value):
         return replace(outcome, reason=f"{check.metric} is undefined")

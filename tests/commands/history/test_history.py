@@ -134,6 +134,27 @@ def test_the_median_of_a_window_is_the_baseline() -> None:
     gate("night=bad.run", "--baseline", "good.run", code=1)
 
 
+def test_a_history_is_filled_as_the_error_says() -> None:
+    """A gate never starts by itself; --init writes the keys of one that compares with a history."""
+    for _ in range(4):
+        said = gate("night=good.run", code=2).out
+    assert "history.jsonl has 0 lines of night that held" in said
+    command = " ".join(said.split()).partition("; ")[2].partition(" adds one, and this gate none")[0]
+    assert command == "gradeval QRELS NAME=RUN -m 'AP' --history FILE"
+    gradeval("qrels", "night=good.run", "-m", "AP", "--history", FILE, "--quiet")
+    for _ in range(2):  # a gate of --require, which holds
+        gradeval("gate", "qrels", "night=good.run", "--require", "AP > 0", "--history", FILE, "--quiet")
+    gate("night=same.run", code=0)
+    written = gradeval("gate", "qrels", "good.run", "-m", "AP", "--init", "--quiet").out
+    for key in ("max-drop = ", "history = ", "window = "):
+        assert written.count(f"\n# {key}") == 1
+        written = written.replace(f"\n# {key}", f"\n{key}")
+    Path("gates.toml").write_text(written)
+    for run, code in (("night=same.run", 0), ("night=bad.run", 1)):
+        done = gradeval("gate", "qrels", run, "--config", "gates.toml", "--quiet")
+        assert done.code == code and "compares with the median of" in done.out
+
+
 def test_means_are_of_all_queries() -> None:
     """Of an evaluation by groups, and of a gate whose check is of a group: its verdict, but no bound."""
     Path("groups").write_text("".join(f"{query}\thead\n" for query in query_ids(60)[:20]))
