@@ -143,12 +143,15 @@ def ending_of(path: str) -> str:
 
 
 def with_ending(path: str) -> str:
-    """'Did you mean bm25.run?' for the path bm25 of no file, where there is a file with an ending; else ''."""
+    """'Did you mean bm25.run?' for the path bm25 or bm25.rn of no file, where there is that file; else ''."""
     folder, name = os.path.split(path)
     with suppress(OSError, ValueError):
-        files = sorted(file for file in os.listdir(folder or ".") if name and file.startswith(f"{name}."))
-        if files:
-            return f"Did you mean {os.path.join(folder, files[0])}?"
+        from difflib import get_close_matches
+
+        files = sorted(os.listdir(folder or "."))
+        longer = [file for file in files if name and file.startswith(f"{name}.")]
+        if meant := longer or get_close_matches(name, files, 1, 0.8):
+            return f"Did you mean {os.path.join(folder, meant[0])}?"
     return ""
 
 

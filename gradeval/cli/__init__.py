@@ -101,7 +101,7 @@ def _command(name: str) -> click.Command:
 
 def _refuse_unknown(word: str) -> None:
     """Raise UsageError for a word that can only be a command, or that is nearly one."""
-    near = nearest_name(word, COMMANDS)
+    near = nearest_name(word, [*COMMANDS, "help", "version"])
     if not (near or re.fullmatch(r"[A-Za-z]{1,30}(@\d+)?", word)):
         return
     from gradeval.registry.spec import is_metric
@@ -244,16 +244,8 @@ def run(args: Sequence[str] | None = None) -> int:
 
 
 def _usage(error: click.UsageError) -> str:
-    if isinstance(error, click.NoSuchOption):  # click suggests options that are no typo of it
-        from difflib import get_close_matches
-
-        from gradeval.registry.spec import nearest
-
-        options = {name.lstrip("-"): name for name in error.possibilities or ()}
-        typed = error.option_name.lstrip("-")  # dashes are no letters that match
-        near = nearest(typed, options) or next(iter(get_close_matches(typed, options, 1, 0.8)), None)
-        nearby = [options[near]] if near else []
-        error = click.NoSuchOption(error.option_name, possibilities=nearby, ctx=error.ctx)
+    if isinstance(error, click.NoSuchOption):
+        error = _no_such_option(error)
     path = error.ctx.command_path.split() if error.ctx is not None else []
     command = "gradeval" if path[1:2] in ([], ["eval"]) else " ".join(path)
     hint = "" if type(error) is click.BadParameter else f" Try '{command} --help'."
@@ -265,3 +257,19 @@ def _usage(error: click.UsageError) -> str:
         message += f" Did you mean '{near}'?" if near else ""
     stop = "" if message.endswith((".", "?")) else "."  # click leaves it out here and there
     return f"gradeval: {message}{stop}{hint}"
+
+
+def _no_such_option(error: click.NoSuchOption) -> click.UsageError:
+    """The error with the option that is meant: click suggests some that are no typo of it, and none for -q."""
+    from difflib import get_close_matches
+
+    from gradeval.registry.spec import nearest
+
+    params = error.ctx.command.params if error.ctx else ()
+    options = {name.lstrip("-"): name for param in params for name in param.opts if name.startswith("--")}
+    typed = error.option_name.lstrip("-")  # dashes are no letters that match
+    begun = [name for name in options if len(typed) == 1 and name.startswith(typed)]
+    close = begun or get_close_matches(typed, options, 1, 0.8)
+    near = nearest(typed, options) or next(iter(close), None)
+    meant = f" Did you mean '{options[near]}'?" if near else ""
+    return click.UsageError(f"No such option '{error.option_name}'.{meant}", error.ctx)

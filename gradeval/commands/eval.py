@@ -42,7 +42,8 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
 )
 @cli.output(
     "--top",
-    "Print the first N runs only, with a note where further runs have the same value; requires --sort.",
+    "Print the first N runs only, with a note where further runs have the same value; requires --sort, or "
+    "--rank, which then orders the runs too.",
     type=cli.Integer(1, 10**9),
 )
 @cli.output(
@@ -154,7 +155,7 @@ def _check_usage() -> None:
         (values["tie_range"] and interval, "--tie-range and --interval are mutually exclusive."),
         (has_confidence and not interval, "--confidence requires --interval."),
         (no_summary and not values["per_query"], "-n requires -q: nothing would be printed."),
-        (values["top"] is not None and values["sort"] is None, "--top requires --sort."),
+        (values["top"] and not any(map(values.get, ("sort", "rank"))), "--top requires --sort or --rank."),
         (wide and not values["per_query"], "--wide requires -q."),
         (wide and column_option, f"--wide and {column_option} are mutually exclusive."),
         (values["rank"] and no_summary, "--rank and -n are mutually exclusive: ranks are by means."),
@@ -237,6 +238,7 @@ class _Output:
 
             self.job.history_file.append(lines_of(records(means_of(results), self.job.label)))
         if not self.is_streamed:
+            sort = sort or (self.choices["rank"] if top else None)
             if sort is not None:
                 results = results.sorted_by(sort.removeprefix("-"), worst_first=sort.startswith("-"))
             first = results.replace(runs=results.runs[:top])

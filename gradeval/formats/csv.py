@@ -230,10 +230,13 @@ class _NamedTable(NamedTuple):
         usual = ", ".join(chain.from_iterable(USUAL_NAMES["score"] + USUAL_NAMES["rank"]))
         columns = first_names(map(named, self.names), _SHOWN)
         message = f"no score column ({usual}); the columns are {columns}"
+        name_it = "Name it"
+        if usual_columns(self.names, "grade"):
+            name_it = f"This looks like qrels. {QRELS_FIRST}. Name the scores of a run"
         return InputError(
             self.path,
             message,
-            hint=f"Name it with {by_score}, or, where the lowest comes first, with {by_lowest}; {in_order}",
+            hint=f"{name_it} with {by_score}, or, where the lowest comes first, with {by_lowest}; {in_order}",
         )
 
     def _named(self, role: str, name: str) -> str:

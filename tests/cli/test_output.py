@@ -111,11 +111,12 @@ def test_sort() -> None:
         out = gradeval("q", *runs, "-m", "AP P@1", "-f", format, "--sort", sort, "--quiet").out
         assert sorted(order, key=out.index) == expected
     assert names("q", *runs, "--sort", "AP", "--top", "2") == order[:2]
+    assert names("q", *runs, "--rank", "--top", "2") == order[:2]
     assert gradeval("q", "r", "-m", "muAP", "--by-level", "--sort", "AP(rel=2)").code == 0
     for line, said in (
         ("-m P@1,2 --sort P@1,2", "give one of the metrics"),
         ("--by-level --sort RR", "was not evaluated"),
-        ("--top 2", "gradeval: --top requires --sort. Try 'gradeval --help'."),
+        ("--top 2", "gradeval: --top requires --sort or --rank. Try 'gradeval --help'."),
     ):
         assert said in fails("q", "r", *line.split())
 

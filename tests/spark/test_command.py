@@ -48,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
      "each once, not 'foo=x'"),
     ("q.txt a.txt -o b.parquet", "gradeval: b.parquet exists; choose another name, or remove it"),
     ("q.txt X=a.txt -o a.txt", "gradeval: --output a.txt: it is one of the input files"),
-    ("q.txt a.txt --baseline a", "runs: there is 1 run. Give two runs or more"),
+    ("q.txt a.txt --baseline a", "gradeval: there is 1 run. Give two runs or more"),
     ("q.txt a.txt b.txt --baseline c", "gradeval: no run is named 'c': there are a, b"),
     ("q.txt a.txt b.txt --confidence 90", "gradeval: --confidence requires --baseline or --all-pairs."),
     ("q.txt a.txt b.txt --all-pairs -f jsonl", "gradeval: A comparison has no format jsonl. Formats: table,"),

@@ -835,10 +835,9 @@ def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
     """Raises GradevalError where there is no pair."""
     count = len(values.runs)
     if count < 2 and values.replicates:
-        hint = "Give runs of two systems or more"
-        raise InputError("runs", "the replicates are all of one system", hint=hint)
+        raise OptionError("the replicates are all of one system. Give runs of two systems or more")
     if count < 2:
-        raise InputError("runs", f"there is {count or 'no'} run", hint="Give two runs or more")
+        raise OptionError(f"there is {count or 'no'} run. Give two runs or more")
     if options.all_pairs:
         return tuple(combinations(range(count), 2))
     baseline = values.run(options.baseline)

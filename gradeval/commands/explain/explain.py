@@ -439,7 +439,8 @@ def _count_of_worst(worst: int | None, queries: Sequence[str]) -> int:
     """How many queries `worst` chooses, 0 where they are named. Raises OptionError."""
     count = 0 if worst is None else whole("worst", worst, 1, 10**9)
     if bool(queries) == bool(count):
-        raise OptionError("one of query and worst chooses what is explained (--query ID, --worst N)")
+        problem = "queries are chosen twice" if count else "no query is chosen"
+        raise OptionError(f"{problem}: give --query ID or --worst N (in Python query or worst)")
     return count
 
 

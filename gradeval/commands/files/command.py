@@ -117,8 +117,8 @@ def validate_command(
 
 
 @cli.sectioned_command("convert", "Convert qrels and runs to other formats.", CONVERT_EPILOG)
-@click.argument("sources", metavar="IN...", type=cli.File(), nargs=-1, required=True)
-@click.argument("target", metavar="OUT", type=cli.OutputPath())
+@click.argument("sources", metavar="IN...", type=cli.File(), nargs=-1)
+@click.argument("target", metavar="OUT", type=cli.OutputPath(), required=False)
 @_target(
     "--to",
     f"Format of OUT; {_FOR_QRELS} is for qrels. Default: by its ending.",
@@ -140,7 +140,7 @@ def validate_command(
 @cli.quiet_option
 @with_job()
 def convert_command(
-    job: Job, sources: tuple[str, ...], target: str, to: str | None, qrels: str | None, **options: Any
+    job: Job, sources: tuple[str, ...], target: str | None, to: str | None, qrels: str | None, **options: Any
 ) -> int:
     """Convert the qrels or the run IN to another format, and write OUT atomically.
 
@@ -154,6 +154,8 @@ def convert_command(
     from gradeval.formats.format import format_by_ending, writer_of
     from gradeval.formats.sources import Source
 
+    if not sources or target is None:  # of one word alone, OUT is missing
+        raise click.UsageError(f"Missing argument '{'OUT' if target else 'IN...'}'.")
     if to is None and target == "-":
         raise click.UsageError("standard output has no ending: choose a format with --to.")
     settings = {field.name: options.pop(field.name) for field in fields(Conversion) if field.name in options}

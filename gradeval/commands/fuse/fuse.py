@@ -164,7 +164,7 @@ def fused(
     are chosen at once where they are tuned. Raises GradevalError.
     """
     if options.tune is not None and qrels is None:
-        raise OptionError("tune needs qrels", "tune", "qrels")
+        raise OptionError("tune needs the judgments: qrels=FILE", "tune", "qrels")
     evaluation = with_excluded(evaluation)
     check_labels(runs)
     judged, opened = open_inputs(qrels, runs, evaluation)

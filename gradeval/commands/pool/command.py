@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, with_job
+from gradeval.cli.job import Job, echo_error, with_job
 from gradeval.commands.pool.options import HEADING, METRIC, PoolOptions
 from gradeval.options import Options
 
@@ -21,7 +21,7 @@ Examples:
                                        five more of each query, the best by both runs
   gradeval pool qrels.txt *.run --order sample --size 20 -f jsonl
                                        all unjudged documents of 20 random queries
-  gradeval convert qrels.txt judged.csv qrels.new --to trec --merge first
+  gradeval convert qrels.txt judged.csv more.qrels --merge first --unlabelled unjudged
                                        the qrels with the grades that annotators filled in
 """
 FORMATS = ("table", "tsv", "csv", "jsonl")
@@ -61,8 +61,8 @@ def pool_command(
 
     Without QRELS nothing is judged yet. The first file is taken for the qrels if it has judgments; --qrels says
     it where it could be both. The csv and jsonl formats end with an empty column grade, for annotators: filled
-    in, the file is qrels (rows without a grade need --unlabelled unjudged). Judge, append to the qrels, and ask
-    again.
+    in, the file is qrels (rows without a grade need --unlabelled unjudged). Judge, join it and the qrels with
+    gradeval convert, as in the examples, and ask again with these.
 
     The order decide is for two runs: of the documents whose judgment can turn the sign of their difference,
     those first that decide it soonest, and a note says how many judgments decide it if all turn out 0.
@@ -74,6 +74,7 @@ def pool_command(
     """
     job.open()
 
+    from gradeval.commands.pool.layout import closing
     from gradeval.commands.pool.pool import pool_of, separate_qrels
 
     own = PoolOptions.of(options)
@@ -84,4 +85,6 @@ def pool_command(
     if not job.passes(pool.notices, runs=pool.runs_read):
         return 2
     job.print(pool)
+    if job.file is not None and job.format != "table" and not job.quiet:
+        echo_error(f"{job.file.path}: {closing(pool)}")
     return 0

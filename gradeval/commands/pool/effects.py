@@ -173,7 +173,7 @@ class OpenJudgments(Record, eq=False):
                 return difference
         raise MetricError(
             f"{self.spec}: the order decide takes metrics whose differences have exact bounds, such as nDCG@k, "
-            "DCG@k, P@k and R@k; order=effect takes any metric"
+            "DCG@k, P@k and R@k; the order effect takes any metric"
         )
 
     def _open_values(self, run: int, by_query: Sequence[tuple[int, Ints]]) -> OpenValues:

@@ -15,7 +15,7 @@ from gradeval.render.document import ABSENT, NAME, WORD, Column
 def document(pool: Pool, options: doc.RenderOptions) -> doc.OutputDocument:
     def blocks() -> Iterator[doc.Block]:
         yield doc.grid_of("", _columns(pool), pool.rows(), options.digits, labels=2)
-        yield doc.Sentences([_legend(pool)])
+        yield doc.Sentences([closing(pool)])
 
     return doc.OutputDocument(
         blocks=blocks,
@@ -64,7 +64,8 @@ def _columns(pool: Pool) -> list[Column]:
     return columns
 
 
-def _legend(pool: Pool) -> str:
+def closing(pool: Pool) -> str:
+    """The line below the table: how many documents there are, and which."""
     total = many(pool.unjudged, "unjudged document", "unjudged documents")
     queries = many(pool.queries, "query", "queries")
     shown = f"{len(pool.documents):,} of " if len(pool.documents) < pool.unjudged else ""

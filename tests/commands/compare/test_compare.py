@@ -165,7 +165,7 @@ def test_another_baseline_and_what_cannot_be_compared() -> None:
     ):
         raises(GradevalError, what, compared, values, baseline=baseline)
     # what cannot be compared
-    raises(InputError, r"runs: there is 1 run\. Give two runs or more", compared, random_runs(1, runs=1))
+    raises(OptionError, r"there is 1 run\. Give two runs or more", compared, random_runs(1, runs=1))
     # values too large to add squares of
     with pytest.raises(MetricError, match="m of B has values beyond 1e\\+150"):
         table({"A": {"m": [1.0, 2.0]}, "B": {"m": [1.0, math.inf]}})

@@ -82,7 +82,7 @@ def test_errors() -> None:
     one = {"a1": "A", "b1": "A"}
     raises(
         package.GradevalError,
-        "runs: the replicates are all of one system",
+        "the replicates are all of one system",
         package.compare,
         "qrels",
         ["a1.run", "b1.run"],

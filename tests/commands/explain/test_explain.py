@@ -286,8 +286,8 @@ def test_a_run_of_files_is_the_same(tmp_path: Path):
 
 
 @each("given, options, error, message", [
-    (("AP",), {}, OptionError, "one of query and worst"),
-    (("AP", "q"), {"worst": 1}, OptionError, "one of query and worst"),
+    (("AP",), {}, OptionError, "no query is chosen"),
+    (("AP", "q"), {"worst": 1}, OptionError, "queries are chosen twice"),
     (("AP",), {"worst": 0}, OptionError, "worst must be an integer from 1 to .*, not 0"),
     (("AP", "nothing"), {}, OptionError, "query 'nothing' is not in"),
     (("AP P@5", "q"), {}, MetricError, "one metric with numbers is explained at a time, not AP, P@5"),

@@ -228,7 +228,7 @@ def test_the_worst_query():
 
 
 @each("args, message", [
-    ("", "one of query and worst chooses what is explained (--query ID, --worst N)"),
+    ("", "no query is chosen: give --query ID or --worst N (in Python query or worst)"),
     ("--query q1 --query-ids q1", "queries and query_ids are those that worst chooses from; query names them"),
     ("--query q1 --queries both", "queries and query_ids are those that worst chooses from"),
     ("--query q1 --ranks 0", "'0' is not an integer from 1"),

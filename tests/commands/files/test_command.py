@@ -109,6 +109,8 @@ def test_wrong_usage():
         ("validate", "no files given"),
         ("validate - -", "'-' can be given once only"),
         ("validate bad --max-errors x", "not an integer"),
+        ("convert r", "Missing argument 'OUT'. Try 'gradeval convert --help'."),
+        ("convert", "Missing argument 'IN...'. Try 'gradeval convert --help'."),
         ("convert r -", "choose a format with --to"),
         ("convert r x.txt", "cannot infer a format from x.txt. Choose one with --to (in Python to=): "),
         ("convert r r --to csv", "OUT r: it is one of the input files"),

@@ -173,7 +173,7 @@ def test_tuning_of_any_number_of_runs() -> None:
     (OptionError, "at least 0", [A, B], {"weights": [0, 0]}),
     (OptionError, "must be numbers", [A, B], {"weights": "1;2"}),
     (OptionError, "mutually exclusive", [A, B], {"weights": "1,2", "tune": "AP"}),
-    (OptionError, "needs qrels", [A, B], {"tune": "AP"}),
+    (OptionError, "needs the judgments: qrels=FILE", [A, B], {"tune": "AP"}),
     (OptionError, "step must be", [A, B], {"step": 0.3}),
     (OptionError, "are of tune", [A, B], {"step": 0.1}),
     (OptionError, "are of tune", [A, B], {"folds": 5, "qrels": {"q": {"d1": 1}}}),

@@ -288,7 +288,9 @@ def test_a_file_for_annotators_is_read_back(folder: Path, form: str) -> None:
     """The state is the qrels: what is judged is not in the next pool."""
     files()
     line = ["pool", "qrels", "a.run", "b.run", "--order", "depth", "--text", "texts", "-o", f"pool.{form}"]
-    assert gradeval(*line).code == 0
+    closing = "13 unjudged documents of 2 queries, in the first 100 ranks of 2 runs, in the order depth."
+    assert f"pool.{form}: {closing}" in gradeval(*line).lines
+    assert gradeval(*line, "--quiet").lines == []
     text = Path(f"pool.{form}").read_text()
     first = text.splitlines()[form == "csv"]
     assert first.startswith("q1,d9,1,1,,," if form == "csv" else '{"query": "q1", "document": "d9", ')
@@ -297,6 +299,14 @@ def test_a_file_for_annotators_is_read_back(folder: Path, form: str) -> None:
     Path(f"judged.{form}").write_text(judged)
     done = gradeval(f"judged.{form}", "a.run", "-m", "num_rel_ret", "-f", "tsv", "--quiet")
     assert (done.code, done.out) == (0, "run\tquery\tmetric\tvalue\na\tall\tnum_rel_ret\t3\n")
+    joins = ("convert", "qrels", "judged.csv", "more.qrels", "--merge", "first", "--unlabelled", "unjudged")
+    if form == "csv":  # in pool's help
+        Path("judged.csv").write_text(judged.replace("q2,d9,1,1,,,1", "q2,d9,1,1,,,"))
+        assert gradeval(*joins).code == 0
+        assert len(Path("more.qrels").read_text().splitlines()) == 2 + 12
+        looks = "This looks like qrels. The qrels come first, then the runs."
+        assert looks in gradeval("compare", "qrels", "judged.csv", "a.run").err
+    Path(f"judged.{form}").write_text(judged)
     assert gradeval("pool", f"judged.{form}", "b.run", "-f", "tsv", "--no-header", "--quiet").out == ""
 
 
