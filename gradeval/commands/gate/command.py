@@ -155,7 +155,7 @@ _check_options = cli.together(
     section="What is judged",
     help="A check against a baseline is inconclusive where judgments of unjudged documents could turn it.",
 )
-@_against("--init", "Write a commented file of checks from today's values, and judge nothing.")
+@_against("--init", "Write a commented file of checks of metrics from the values of RUN, and judge nothing.")
 @_against(
     "--update-baseline",
     "Where all checks hold, regenerate the baseline from RUN: its saved result, with the metrics and "
@@ -323,6 +323,9 @@ def _check_usage(job: Job) -> None:
         raise click.UsageError("-m requires --init: the checks name their metrics.")
     may_be_of_rankings = any([*checks, values["config"], os.path.exists(PYPROJECT)]) and not is_init
     if values["run"] is None and not values["features"] and not may_be_of_rankings:
+        if is_init:
+            needs = "--init writes checks of metrics from the values of a run, and needs both"
+            raise click.UsageError(f"Missing argument 'QRELS' or 'RUN'. {needs}.")
         raise click.UsageError("Missing argument 'RUN'.")
     if is_forced and not values["update_baseline"]:
         raise click.UsageError("--force requires --update-baseline.")

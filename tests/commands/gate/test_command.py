@@ -190,6 +190,7 @@ def test_runs_that_differ_in_what_is_judged_are_noted() -> None:
 @each("line, message", [
     ("", "Missing argument 'QRELS'."),
     ("qrels", "Missing argument 'RUN'."),
+    ("good.run --baseline poor.run --init", "Missing argument 'QRELS' or 'RUN'. --init writes checks"),
     ("qrels good.run poor.run --require 'AP > 0'", "Got unexpected extra argument (poor.run)"),
     ("qrels good.run -m AP --require 'AP > 0'", "-m requires --init: the checks name their metrics."),
     ("qrels good.run --init --require 'AP > 0'", "--require and --init, which writes checks, are mutually"),
