@@ -38,17 +38,17 @@ def write_table(blocks: Iterable[Block], options: RenderOptions) -> str:
         else:
             width = max(min(options.width or _PARAGRAPH, _PARAGRAPH), MIN_WIDTH)
             sentences = [block] if isinstance(block, str) else block.sentences
-            parts.append("".join(f"{line}\n" for text in sentences for line in _wrapped(text, width)))
+            parts.append("".join(f"{line}\n" for text in sentences for line in wrapped(text, width)))
     return "\n".join(parts)
 
 
-def _wrapped(text: str, width: int | None) -> list[str]:
+def wrapped(text: str, width: int | None) -> list[str]:
     lines = [text] if width is None else wrap(text, width, break_long_words=False, break_on_hyphens=False)
     return lines or [""]
 
 
 def _line(text: str, style: Style, colour: bool, width: int | None) -> str:
-    return "".join(styled(line, style, colour) + "\n" for line in _wrapped(text, width))
+    return "".join(styled(line, style, colour) + "\n" for line in wrapped(text, width))
 
 
 def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _with_short_names(grid: Grid, width: int) -> Grid:
     beside them. Nothing else is shortened.
     """
     if grid.runs_in_head:
-        grid = grid.replace(head=tuple(_shortened(grid.head, max(width // 2, _LEAST_NAMES))))
+        grid = grid.replace(head=tuple(_shortened(grid.head, max(width * 2 // 5, _LEAST_NAMES))))
     of_runs = [c for c, head in enumerate(grid.head) if head in _OF_RUNS and grid.is_left(c)]
     if not of_runs or not grid.rows:
         return grid

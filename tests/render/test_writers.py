@@ -433,7 +433,7 @@ def test_long_names_lose_their_middle_on_a_terminal() -> None:
     lines = results.render("table", width=80).splitlines()
     assert lines[2] == f"{long[:19]}…{long[-17:]}1  0.5000  0.5000" and max(map(len, lines)) <= 80
     wide = results.render("table", width=80, wide=True, per_query=True)
-    assert f"  {long[:20]}…{long[-18:]}2  " in wide and long not in wide
+    assert f"  {long[:16]}…{long[-14:]}2\n" in wide and long not in wide
     # the metric is no wider than the room, and names that would be equal stay
     results = make("AP", {f"{'x' * 60}a{'x' * 60}": [[0.5]], f"{'x' * 60}b{'x' * 60}": [[0.25]]})
     assert f"{'x' * 60}b{'x' * 60}" in results.render("table", width=80)

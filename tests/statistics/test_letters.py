@@ -55,3 +55,25 @@ def test_letters_are_joined_in_ranges() -> None:
     names = letters(30)
     assert joined([0, 1, 3], names[:9]) == "abd" and joined([*range(17), 18], names[:26]) == "a-q,s"
     assert joined([0, 1, *range(20, 28)], names) == "a,b,u-ab" and joined([0, 1], names) == "a,b"
+
+
+def test_ranges_of_letters_are_explained_where_there_are_some(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first_ranks = {f"r{k}": [k + q % 2 for q in range(12)] for k in range(2, 8)}
+    ranks = {**first_ranks, "all": [1, 30] * 6, "r8": [8 + q % 2 for q in range(12)]}
+    Path("qrels").write_text("".join(f"q{q} 0 d 1\n" for q in range(12)))
+    for name, of_queries in ranks.items():
+        documents = [["x"] * (rank - 1) + ["d"] for rank in of_queries]
+        lines = (
+            f"q{q} Q0 {document if document == 'd' else n} {n} {-n} t\n"
+            for q, ranking in enumerate(documents)
+            for n, document in enumerate(ranking, 1)
+        )
+        Path(name).write_text("".join(lines))
+
+    def table(*names: str) -> str:
+        return gradeval("compare", "qrels", *names, "--all-pairs", "-m", "AP", "--quiet", "-f", "md").out
+
+    assert "Letters, a-d for a, b, c and d: runs that share one" in table(*ranks)
+    text = table(*first_ranks, "r8")
+    assert "Letters: runs that share one" in text and "a-d" not in text

@@ -582,7 +582,10 @@ def _significant(comparison: Comparison, with_letters: bool) -> str:
         by = TITLES[chosen.test]
     meaning = f"{BETTER} {WORSE}: significantly better, worse than {visible(pairs[0].baseline)}"
     if has_many_pairs(comparison):
-        meaning = "Letters, a-d for a, b, c and d: runs that share one do not differ significantly"
+        marks = (shared_letters(comparison, section) for section in comparison.sections)
+        has_ranges = any("-" in text for part in marks for text in part.values())
+        ranges = ", a-d for a, b, c and d" if has_ranges else ""
+        meaning = f"Letters{ranges}: runs that share one do not differ significantly"
     elif with_letters or chosen.all_pairs:
         meaning = "Letters: significantly better than these runs"
     return f"{meaning} ({by}; {_corrected(comparison)}; alpha = {chosen.alpha:g}; {n})."

@@ -134,7 +134,15 @@ def _grid(title: str, rows: Sequence[Row], digits: Digits, names: Iterable[str] 
     left_columns = (
         c for c, name in enumerate(names) if name in _LEFT or name.endswith((" document", " title"))
     )
-    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), frozenset((0, *left_columns)))
+    return Grid(
+        title,
+        tuple(map(visible, names)),
+        cells,
+        labels=max(labels, 1),
+        left_columns=frozenset((0, *left_columns)),
+        joined=frozenset(c for c, name in enumerate(names) if name.endswith(" grade")),
+        runs_in_head=True,
+    )
 
 
 def _text(name: str, value: Any, digits: Digits) -> str:

@@ -30,7 +30,7 @@ from gradeval.records import fields_of
 from gradeval.render.document import ABSENT, Grid, Lines, OutputDocument, RenderOptions
 from gradeval.render.document import Block as Part
 from gradeval.render.printable import Printable, Tabular
-from gradeval.render.table import BOLD, DIM, styled
+from gradeval.render.table import BOLD, DIM, MIN_WIDTH, styled, wrapped
 from gradeval.tables import ranking
 from gradeval.tables.load import (
     NOTHING_JUDGED,
@@ -228,7 +228,7 @@ def document(
     total = _count(validation.errors, validation.warnings)
     shown = files if verbose or len(files) <= FEW_FILES else _worst(files)[:FEW_FILES]
     blocks: list[Part] = [] if len(files) <= FEW_FILES else [_overview(files)]
-    blocks += (Lines(list(_file(file, options.colour, listed))) for file in shown)
+    blocks += (Lines(list(_file(file, options, listed))) for file in shown)
     if len(files) > 1:
         hidden = len(files) - len(shown)
         more = f"; --verbose describes the other {many(hidden, 'file', 'files')}" if hidden else ""
@@ -259,13 +259,17 @@ def _count(errors: int, warnings: int) -> str:
     return f"{many(errors, 'error', 'errors')}, {many(warnings, 'warning', 'warnings')}"
 
 
-def _file(file: FileReport, colour: bool, listed: int) -> Iterator[str]:
+def _file(file: FileReport, options: RenderOptions, listed: int) -> Iterator[str]:
+    colour = options.colour
     title = f"{visible(file.path)}: {file.role or 'file'}, {_count(file.errors.total, file.warnings.total)}"
     yield styled(title, BOLD, colour)
     rows = [*_about(file)]
     width = max((len(name) for name, _ in rows), default=0)
+    room = options.width and max(options.width - width - 4, MIN_WIDTH)
     for name, text in rows:
-        yield f"  {styled(name.ljust(width), DIM, colour)}  {text}".rstrip()
+        first, *further = wrapped(text, room)
+        yield f"  {styled(name.ljust(width), DIM, colour)}  {first}".rstrip()
+        yield from (" " * (width + 4) + line for line in further)
     yield from _issues(file.path, "error", file.errors, colour, listed)
     yield from _issues(file.path, "warning", file.warnings, colour, listed)
     if file.end is not None:

@@ -254,3 +254,18 @@ def test_a_run_is_needed():
         assert said in fails(*line.split()), line
     done = command("explain", "l", "--feature", "2", "--query", "1", "-m", "nDCG")
     assert done.out.startswith("nDCG, query 1, feature2: ")
+
+
+def test_grades_stay_beside_their_documents_on_a_terminal() -> None:
+    """However long the names of the runs are."""
+    qrels = {"q": {f"clueweb12-0000tw-00-{n:05}": n for n in range(3)}}
+    run = {"q": {document: float(n) for n, document in enumerate(qrels["q"])}}
+    other = {"q": {document: -score for document, score in run["q"].items()}}
+    for size in (1, 18, 92):
+        runs = {"x" * size + "a": run}
+        explained = gradeval.explain(qrels, runs, "nDCG", "q", against={"x" * size + "b": other})
+        lines = explained.render("table", width=80).split("The first 3 ranks\n")[1].splitlines()
+        assert max(map(len, lines)) <= 80
+        heads = [line for line in lines if line.startswith("rank ")]
+        assert len(heads) == (1 if size == 1 else 2)
+        assert all(head.count("document") == head.count("grade") for head in heads)

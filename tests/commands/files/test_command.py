@@ -153,3 +153,16 @@ def test_binary_formats_are_no_text() -> None:
         assert gradeval("convert", "r", name).code == 0
         done = gradeval("validate", "--as", "run", name)
         assert "  data       not compressed, binary\n" in done.out and "ASCII" not in done.out
+
+
+def test_facts_fit_a_terminal(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "72")
+    queries = [f"question-é-{n}" for n in range(20)]
+    lines = (f"{query} Q0 {document}\t1 5 t\n" for query in queries for document in "ab")
+    Path("r").write_text("".join(lines))
+    text = re.sub(r"\x1b\[\d*m", "", gradeval("validate", "r", "--as", "run", terminal=True).out)
+    assert max(map(len, text.splitlines())) <= 72
+    assert re.search(r"\n  text +not .*\n {13}.*in LF\n", text)
+    whole = gradeval("validate", "r", "--as", "run").out
+    assert "lines end in LF\n" in whole and " ".join(text.split()) == " ".join(whole.split())
