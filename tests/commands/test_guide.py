@@ -77,6 +77,17 @@ def test_search_by_words_and_synonyms() -> None:
         "early stopping",
     ):
         assert gradeval("guide", "--search", words).out, words
+    for words, said in {
+        "statistical significance": "comparing: ",
+        "statistical test": "comparing: ",
+        "shared ranks": "`--rank`",
+        "shared task": "--teams",
+        "repair": "gradeval validate",
+        "names from tags": "--name-by",
+        "significance": "comparing: Comparing runs: Is B better than A",
+        "mean reciprocal rank": "RR@10",
+    }.items():
+        assert said in gradeval("guide", "--search", words).out.splitlines()[0], words
     text = gradeval("guide", "--search", "RBO").out
     assert "RBO" in text.splitlines()[0] and "--verbose" not in text
     assert "P@10" in gradeval("guide", "--search", "precision at 10").out.splitlines()[0]
