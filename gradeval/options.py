@@ -350,7 +350,7 @@ def parse_ids(text: str, judged: Set[str] = frozenset()) -> tuple[str, ...]:
     """'401, 402' -> the ids, separated by commas, or by spaces where a part is none of those judged."""
     if text in judged:
         return (text,)
-    parts = (part.strip() for part in text.split(","))
+    parts = (part.strip(" \t\r\n") for part in text.split(","))
     ids = ([part] if part in judged else re.split("[ \t\r\n]+", part) for part in parts)
     return tuple(filter(None, chain.from_iterable(ids)))
 

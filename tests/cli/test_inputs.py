@@ -377,11 +377,12 @@ def test_a_byte_order_mark_inside_a_field() -> None:
 
 def test_query_ids_with_spaces() -> None:
     """As in a file: a part is an id where the qrels have it, else its words are."""
-    rows = 'red shoes,a,1\nblue,a,1\n"a,b",a,1\n'
+    rows = 'red shoes,a,1\nblue,a,1\n"a,b",a,1\n\x1cq,a,1\n'  # the last is no space, though Python strips it
     Path("q").write_text("query,document,grade\n" + rows)
     Path("r").write_text("query,document,score\n" + rows)
     ids = {"red shoes": ["red shoes"], "blue, red shoes": ["red shoes", "blue"], "a,b": ["a,b"]}
+    ids["blue, \x1cq"] = ["blue", "\x1cq"]
     for text, expected in ids.items():
         done = gradeval("q", "r", "-q", "-c", "-m", "RR", "--no-header", "--query-ids", text)
-        assert {line.split("\t")[1] for line in done.out.splitlines()} == {*expected, "all"}, text
+        assert {line.split("\t")[1] for line in done.out.rstrip("\n").split("\n")} == {*expected, "all"}, text
     assert "query 'red' is not in q" in gradeval("q", "r", "--query-ids", "red blue").err

@@ -44,11 +44,16 @@ LEFT_OVER = (".gradeval-*", "tmp/*")
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Its temporary files are in the folder tmp of the case."""
+    """Its temporary files are in the folder tmp of the case. It writes no compiled files, which a limit of
+    the attack could cut.
+    """
     Path("tmp").mkdir(exist_ok=True)
     path = os.pathsep.join(filter(None, [HOME, os.environ.get("PYTHONPATH", "")]))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTHON"))}
-    return kept | {"PYTHONPATH": path, "TMPDIR": str(Path("tmp").resolve())} | more
+    settings = {"PYTHONPATH": path, "TMPDIR": str(Path("tmp").resolve()), "PYTHONDONTWRITEBYTECODE": "1"}
+    if "PYTHONPYCACHEPREFIX" in os.environ:
+        settings["PYTHONPYCACHEPREFIX"] = os.environ["PYTHONPYCACHEPREFIX"]
+    return kept | settings | more
 
 
 def start(args: Sequence[str], before: str = "", after: str = "", **more: Any) -> subprocess.Popen[bytes]:
