@@ -236,8 +236,10 @@ def run(args: Sequence[str] | None = None) -> int:
         return 0  # the consumer closed the pipe
     except OSError as error:
         lines = [f"gradeval: {error.filename or 'standard output'}: {error.strerror or error}"]
-    except MemoryError:
-        lines = ["gradeval: out of memory"]
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
+            raise
+        lines = ["gradeval: out of memory"]  # which a library that is loaded later may need too
     for line in lines:
         echo_error(line)
     return 2
