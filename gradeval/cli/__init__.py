@@ -215,6 +215,15 @@ def end(code: int) -> NoReturn:
     os._exit(code)
 
 
+def _of_system(error: OSError | MemoryError | ImportError) -> str:
+    """What to say of a lack of memory, which a library that is loaded late may need too, or of files."""
+    if isinstance(error, OSError):
+        return f"gradeval: {error.filename or 'standard output'}: {error.strerror or error}"
+    if isinstance(error, ImportError) and "failed to map segment" not in str(error):
+        raise error
+    return "gradeval: out of memory"
+
+
 def run(args: Sequence[str] | None = None) -> int:
     """Run the command line; the one place where errors become text."""
     try:
@@ -234,12 +243,8 @@ def run(args: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # click exits if the pipe it writes to is closed
         return 0  # the consumer closed the pipe
-    except OSError as error:
-        lines = [f"gradeval: {error.filename or 'standard output'}: {error.strerror or error}"]
-    except (MemoryError, ImportError) as error:
-        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
-            raise
-        lines = ["gradeval: out of memory"]  # which a library that is loaded later may need too
+    except (OSError, MemoryError, ImportError) as error:
+        lines = [_of_system(error)]
     for line in lines:
         echo_error(line)
     return 2
