@@ -55,10 +55,10 @@ class Ids:
 
     @staticmethod
     def of(strings: Sequence[bytes]) -> Ids:
-        return Ids.packed(b"".join(strings), np.fromiter(map(len, strings), np.int64, len(strings)))
+        return Ids.of_bytes(b"".join(strings), np.fromiter(map(len, strings), np.int64, len(strings)))
 
     @staticmethod
-    def packed(text: bytes | Bytes, length: Ints) -> Ids:
+    def of_bytes(text: bytes | Bytes, length: Ints) -> Ids:
         """Ids of these lengths, whose bytes follow one another."""
         return Ids(padded(np.frombuffer(text, np.uint8)), np.cumsum(length) - length, length)
 
@@ -111,7 +111,7 @@ class Ids:
 
     def compact(self) -> Ids:
         """The same column, in a block of its own."""
-        return Ids.packed(self.text(), self.length.copy())
+        return Ids.of_bytes(self.text(), self.length.copy())
 
     def detached(self) -> Ids:
         """The same column, without the block that its ids are from."""

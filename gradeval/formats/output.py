@@ -47,11 +47,11 @@ class OutputFile:
         """Write all of it, compressed as the name says. Raises GradevalError, BrokenPipeError; a file that is
         replaced is then as it was.
         """
-        packed = BytesIO()
-        with compressed(packed, self.path) as sink:
+        written = BytesIO()
+        with compressed(written, self.path) as sink:
             sink.write(data)
         with writing(self.path), _replacement(self._replaced) if self._replaced else self._open() as file:
-            write_all(file, packed.getbuffer())
+            write_all(file, written.getbuffer())
 
     @contextmanager
     def stream(self) -> Iterator[BinaryIO]:

@@ -382,12 +382,12 @@ class _Shares:
         """The lines of each share, by query."""
         for share in range(self.count):
             rows = np.frombuffer(self._bytes(0, share), self.row_type)
-            documents = Ids.packed(self._bytes(1, share), rows["length"].astype(np.int64))
+            documents = Ids.of_bytes(self._bytes(1, share), rows["length"].astype(np.int64))
             query = rows["query"].copy()
             unjudged = np.flatnonzero(rows["id_length"])
             if len(unjudged):
                 length = rows["id_length"][unjudged].astype(np.int64)
-                number = Ids.packed(self._bytes(2, share), length).distinct()[1]
+                number = Ids.of_bytes(self._bytes(2, share), length).distinct()[1]
                 if number.max() >= len(distinct(query[unjudged])):  # different queries have one key
                     query[unjudged] = len(self.qrels.queries) + number
             rank = rows["rank"] if self.row_type == _RANKED_ROW else None

@@ -76,7 +76,7 @@ class UnjudgedIds(Record, eq=False):
         bounds = self._text_bounds
         parts = (self.text[bounds[s] : bounds[s + 1]] for s in groups.tolist())
         text = np.concatenate([self.text[:0], *parts])
-        documents = Ids.packed(text, self.length[rows].astype(np.int64))
+        documents = Ids.of_bytes(text, self.length[rows].astype(np.int64))
         return self.query[groups].repeat(counts), documents, self.rank[rows].astype(np.int64)
 
 
